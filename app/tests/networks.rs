@@ -2,12 +2,13 @@
 
 mod support;
 
-use service::addresses::{Pointer, Ptr};
+use service::addresses::{AddressReview, Place, PlacedAddress, Pointer, Ptr, StrayAddress};
 use service::numbers::{AddressRequest, ClaimSpec, Reference};
-use service::resources::Claim;
+use service::resources::{Claim, Cover};
+use service::space::ListedBlock;
 use support::backend::Sample;
 use support::numbers::decided;
-use support::{page, read, router, says, text};
+use support::{page, post, read, router, says, text};
 
 fn request(prefix: Option<&str>, from: Option<&str>, len: Option<u8>) -> AddressRequest {
     AddressRequest {
@@ -47,6 +48,10 @@ async fn a_block_is_drawn_with_its_claims_and_what_is_free() {
     assert!(list.find("Unavailable") < list.find("Allocated"), "{t}");
     // A picture of links is a group with a name, not an image.
     assert!(html.contains("role=\"group\" aria-label=\"Free and used space in 10.20.0.0/16\""), "{html}");
+    // The whole block, its quarters, sizes, amounts, and what is in the way of the claim that is refused.
+    says(&t, &["10.20.0.0/16 50 % used", "10.20.0.0/18 100 %", "10.20.128.0/18 0 %", ".0.0/18 pool 16,384"]);
+    says(&t, &["10.20.80.0/24 edge overlaps 10.20.64.0/18, held by web", "Allocated 32,768", "Free 32,768"]);
+    says(&t, &["All blocks", "The red cell is refused for edge.", "0 1 2 3 4 5 6 7 8 9 a b c d e f"]);
     for label in ["10.20.0.0/18, pool", "10.20.64.0/18, web", "10.20.128.0/17, free"] {
         assert!(html.contains(&format!("aria-label=\"{label}\"")), "{label}: {html}");
     }
@@ -61,29 +66,82 @@ async fn a_preview_says_what_a_claim_would_get_or_why_nothing() {
     claim(&mut claims, "web", request(Some("10.20.0.0/17"), None, None));
     let app = app(claims);
     let t = read(&app, "/networks?name=x&from=10.20.0.0/16&length=26&resource=y").await;
-    says(&t, &["You would get 10.20.128.0/26 10.20.128.0 – 10.20.128.63, 64 addresses"]);
+    says(
+        &t,
+        &["You would get 10.20.128.0/26 10.20.128.0 – 10.20.128.63, 64 addresses", "Claim 10.20.128.0/26"],
+    );
     let t = read(&app, "/networks?name=x&prefix=2001:db8::/48&resource=y").await;
     says(&t, &["You would get 2001:db8::/48", "2^80 addresses"]);
     let t = read(&app, "/networks?name=x&prefix=10.20.1.0/24&resource=y").await;
     says(&t, &["Overlaps 10.20.0.0/17, held by web"]);
+    // It has the claim's own name: what the claim is refused for, it says.
+    let t = read(&app, "/networks?name=web&from=10.20.0.0/16&length=26&resource=y").await;
+    says(&t, &["A claim named web exists already."]);
+    // Both families at once, all or nothing.
+    let two =
+        "/networks?block=10.20.0.0/17&from=10.20.0.0/16&length=26&from2=2001:db8::/48&length2=64&resource=y";
+    let (_, html) = page(&app, two).await;
+    let t = text(&html);
+    says(&t, &["10.20.128.0/26", "2001:db8::/64", "Claim 2 prefixes"]);
+    // It is drawn in a block that holds it, not in the one that was shown.
+    assert!(html.contains("aria-label=\"10.20.128.0/26, preview of your claim\""), "{html}");
+    // A selected block says nothing about an exact prefix elsewhere, a written one does.
+    let t = read(&app, "/networks?from=10.20.0.0/16&prefix=10.9.0.0/24&resource=y").await;
+    says(&t, &["You would get 10.9.0.0/24"]);
+    let t = read(&app, "/networks?from=10.20.0.0/16&other=10.8.0.0/16&length=24&resource=y").await;
+    says(&t, &["You would get 10.8.0.0/24"]);
 }
 
 #[tokio::test]
-async fn the_form_is_also_an_object_once_it_was_previewed() {
+async fn a_claim_that_is_refused_keeps_what_was_typed() {
+    let mut claims = Vec::new();
+    claim(&mut claims, "web", request(Some("10.20.0.0/17"), None, None));
+    let app = app(claims);
+    let typed = "block=10.20.0.0%2F17&name=web&from=10.20.0.0%2F16&length=26&group=apps&resource=shop&description=For+%26+by";
+    let to = post(&app, "claim_prefix", typed, "http://localhost/networks").await;
+    let (address, place) = to.split_once('#').unwrap();
+    assert_eq!(place, "claim");
+    let (_, html) = page(&app, address).await;
+    says(&text(&html), &["Not claimed A claim named web exists already.", "8 of 255"]);
+    for kept in [
+        "name=\"name\" value=\"web\"",
+        "<option value=\"10.20.0.0/16\" selected",
+        "<option value=\"26\" selected",
+        "value=\"apps\"",
+        "value=\"shop\"",
+        "value=\"For &amp; by\"",
+    ] {
+        assert!(html.contains(kept), "{kept}: {html}");
+    }
+    // What is no draft at all, too.
+    let to = post(&app, "claim_prefix", "name=x&length=many&resource=shop&from=10.20.0.0%2F16", "").await;
+    says(&read(&app, to.split_once('#').unwrap().0).await, &["Not claimed “many” is not a prefix length"]);
+    // A claim leads to where it lies.
+    let to =
+        post(&app, "claim_prefix", "block=10.1.0.0%2F16&resource=shop&from=10.20.0.0%2F16&length=26", "")
+            .await;
+    assert_eq!(to, "/networks?block=10.20.0.0%2F16&done=claimed.1");
+}
+
+#[tokio::test]
+async fn the_form_is_also_an_object_that_can_be_edited() {
     let app = app(Vec::new());
-    assert!(!read(&app, "/networks").await.contains("This form as YAML"));
+    let (_, html) = page(&app, "/networks").await;
+    assert!(!html.contains("<textarea") && html.contains("name=\"view\" value=\"yaml\""), "{html}");
     let asked =
         "/networks?name=x&from=10.20.0.0/16&length=26&group=apps&resource=y&description=a%3A%20%22b%22";
-    let (_, html) = page(&app, asked).await;
-    let pre = html.split_once("<pre").and_then(|(_, t)| t.split_once("</pre>")).unwrap().0;
-    let yaml = pre.split_once('>').unwrap().1.trim_end_matches("<!>");
+    let (_, html) = page(&app, &format!("{asked}&view=yaml")).await;
+    assert!(html.contains("action=\"/objects/networkclaims\""), "{html}");
+    let area = html.split_once("<textarea").and_then(|(_, t)| t.split_once("</textarea>")).unwrap().0;
+    let yaml = area.split_once('>').unwrap().1.trim_end_matches("<!>");
     let expected = "apiVersion: datumapis.com/v1alpha\nkind: NetworkClaim\nmetadata:\n  name: \"x\"\nspec:\n  addressSpace:\n    \
                     - from: \"10.20.0.0/16\"\n      prefixLength: 26\n      reference:\n        group: \"apps\"\n        \
                     resource: \"y\"\n      description: \"a: \\\"b\\\"\"\n";
     assert_eq!(yaml.replace("&quot;", "\""), expected);
-    // What is no claim has none.
+    // And back, with the same values.
     assert!(
-        !read(&app, "/networks?name=x&from=10.20.0.0/16&length=many").await.contains("This form as YAML")
+        html.contains("href=\"/networks?name=x&amp;from=10.20.0.0%2F16&amp;length=26&amp;group=apps"),
+        "{html}"
     );
 }
 
@@ -103,7 +161,7 @@ async fn a_block_is_a_grid_and_address_families_are_switched() {
     let app = app(claims);
     let (_, html) = page(&app, "/networks?block=10.20.0.0/16").await;
     let words = "A column is a /20, a cell a /24. 64 of 256 /24 are allocated in whole or in part; 12 whole /20 are free, the first \
-                 is 10.20.64.0/20.";
+                 is 10.20.64.0/20. The red cell is refused for edge.";
     assert!(html.contains(&format!("role=\"img\" aria-label=\"{words}\"")), "{html}");
     for title in
         ["10.20.0.0/24, unavailable for a claim", "10.20.1.0/24, allocated", "10.20.63.0/24, allocated"]
@@ -158,19 +216,52 @@ async fn many_small_parts_are_drawn_as_the_prefixes_that_hold_them() {
 }
 
 #[tokio::test]
-async fn claims_beyond_those_that_are_read_are_said_to_be() {
+async fn records_are_listed_in_pages_and_sums_are_those_of_all() {
     let mut claims = Vec::new();
     claim(&mut claims, "web", request(Some("10.20.0.0/24"), None, None));
     claim(&mut claims, "x", request(Some("10.20.0.0/25"), None, None));
     let one = claims.pop().unwrap();
-    let many = |count: usize| -> Vec<Claim> {
-        (0..count).map(|i| Claim { name: format!("c-{i:05}"), ..one.clone() }).collect()
-    };
-    let t = read(&app(many(20_001)), "/networks").await;
-    says(&t, &["more than 20,000 claims", "Not all claims are shown", "first 20,000 claims by name"]);
-    says(&t, &["19,000 more records are not listed"]);
-    let t = read(&app(many(20_000)), "/networks").await;
-    assert!(!t.contains("Not all claims are shown"), "{t}");
+    claims.extend((0..450).map(|i| Claim { name: format!("c-{i:05}"), ..one.clone() }));
+    let (_, html) = page(&app(claims.clone()), "/networks?page=2").await;
+    let t = text(&html);
+    says(&t, &["451 claims", "Unavailable 450", "Allocated 1", "201–400 of 451", "Page 2 of 3"]);
+    says(&t, &["c-00200", "c-00399"]);
+    assert!(!t.contains("c-00199") && !t.contains("c-00400") && !t.contains("Not all"), "{t}");
+    assert!(html.contains("href=\"/networks?block=10.20.0.0%2F24&amp;page=3#claims\""), "{html}");
+    // Beyond the last page is the last page; the allocated record follows the refused ones and can be released.
+    let t = read(&app(claims.clone()), "/networks?page=99").await;
+    says(&t, &["401–451 of 451", "c-00449", "10.20.0.0/24 web", "Release web and its prefix"]);
+    let many = Sample { claims, is_partial: true, ..Sample::of(Vec::new()) };
+    says(&read(&router(many, ""), "/networks").await, &["Not all refused claims are shown"]);
+}
+
+#[tokio::test]
+async fn what_another_organisation_holds_is_not_free_and_not_named() {
+    let mut claims = Vec::new();
+    claim(&mut claims, "pool", request(None, Some("10.20.0.0/22"), Some(24)));
+    let foreign = vec!["10.20.2.0/23".parse().unwrap()];
+    let app = router(Sample { claims, foreign, ..Sample::of(Vec::new()) }, "");
+    let (_, html) = page(&app, "/networks?block=10.20.0.0/22").await;
+    let t = text(&html);
+    says(&t, &["10.20.0.0/22 largest free 10.20.1.0/24 75 % 1", "Held by another organisation"]);
+    says(&t, &["192 of 256 /30 are allocated in whole or in part, 128 of them to other organisations"]);
+    for label in ["10.20.0.0/24, pool", "10.20.1.0/24, free", "10.20.2.0/23, held by another organisation"] {
+        assert!(html.contains(&format!("aria-label=\"{label}\"")), "{label}: {html}");
+    }
+    assert!(html.contains("<title>10.20.3.252/30, held by another organisation<"), "{html}");
+    assert!(!html.contains("secret") && !t.contains("10.20.2.0/23 free"), "{html}");
+    // What is offered is what a claim gets.
+    says(
+        &read(&app, "/networks?block=10.20.0.0/22&name=x&from=10.20.0.0/22&length=24&resource=y").await,
+        &["You would get 10.20.1.0/24"],
+    );
+    says(
+        &read(&app, "/networks?block=10.20.0.0/22&name=x&prefix=10.20.2.0/24&resource=y").await,
+        &["Overlaps addresses that another organisation holds."],
+    );
+    // A block that others hold whole.
+    let t = read(&app, "/networks?block=10.20.2.0/24").await;
+    says(&t, &["100 % used", "Held by another organisation"]);
 }
 
 #[tokio::test]
@@ -311,17 +402,104 @@ async fn names_go_on_and_what_was_not_asked_is_not_what_had_no_answer() {
     let t = text(&html);
     says(
         &t,
-        &["first 2", "n1.q7.io A 10.20.0.1 no answer", "n2.q7.io A 10.20.0.2 not looked up", "More names"],
+        &[
+            "first 2 names",
+            "n1.q7.io A 10.20.0.1 no answer",
+            "n2.q7.io A 10.20.0.2 not looked up",
+            "More names",
+        ],
     );
     assert!(!t.contains("n3.q7.io") && !t.contains("First names"), "{t}");
     let next = "/networks?block=10.20.0.0%2F24&amp;q=web&amp;names=10.20.0.2,q7.io,n2.q7.io#names";
     assert!(html.contains(&format!("href=\"{next}\"")), "{html}");
     let address = next.replace("&amp;", "&").replace("#names", "");
     let (_, html) = page(&app, &address).await;
-    says(&text(&html), &["next 2", "n3.q7.io A 10.20.0.3 agrees", "n4.q7.io A 10.20.0.4 none", "More names"]);
+    says(
+        &text(&html),
+        &["next 2 names", "n3.q7.io A 10.20.0.3 agrees", "n4.q7.io A 10.20.0.4 none set", "More names"],
+    );
     assert!(html.contains("href=\"/networks?block=10.20.0.0%2F24&amp;q=web#names\""), "{html}");
     let t = read(&app, "/networks?names=10.20.0.4,q7.io,n4.q7.io").await;
-    says(&t, &["last 1", "n5.q7.io", "First names"]);
+    says(&t, &["last 1 name", "n5.q7.io", "First names"]);
     assert!(!t.contains("More names"), "{t}");
     says(&read(&app, "/networks?names=nowhere").await, &["“nowhere” is not a position in this list"]);
+    // Of another prefix or address than what is shown, with who holds it.
+    let (_, html) = page(&app, "/networks?block=10.20.0.0/24&into=10.20.0.7").await;
+    says(&text(&html), &["Names that point into 10.20.0.7/32", "Claimed by web , allocated Nov 20, 2026"]);
+    assert!(html.contains("block=10.20.0.0%2F24&amp;into=10.20.0.7&amp;names=10.20.0.2"), "{html}");
+    let t = read(&app, "/networks?into=10.20.0.0/16").await;
+    says(&t, &["Names that point into 10.20.0.0/16", "1 claimed prefix in it"]);
+    says(&read(&app, "/networks?into=192.0.2.0/24").await, &["No claim covers it"]);
+    says(&read(&app, "/networks?into=nothing").await, &["“nothing” is not a prefix"]);
+}
+
+#[tokio::test]
+async fn a_released_prefix_says_who_released_it_and_what_still_points_there() {
+    let cover = |prefix: &str, claim: &str, by: Option<&str>| Cover {
+        prefix: prefix.parse().unwrap(),
+        claim: claim.into(),
+        reference: Reference { group: "services".into(), resource: claim.into() },
+        since: support::now(),
+        released_at: Some(support::now()),
+        released_by: by.map(Into::into),
+    };
+    let mut claims = Vec::new();
+    claim(&mut claims, "web", request(None, Some("10.20.0.0/16"), Some(18)));
+    claim(&mut claims, "edge", request(Some("10.20.0.0/24"), None, None));
+    let old = cover("10.20.64.0/24", "mail-old", Some("DNS operations"));
+    let stray = |domain: &str, address: &str| StrayAddress {
+        domain: domain.into(),
+        address: PlacedAddress {
+            name: format!("www.{domain}"),
+            rtype: "A".into(),
+            address: address.parse().unwrap(),
+            place: Place::Released,
+            cover: Some(old.clone()),
+            block: None,
+        },
+    };
+    let stray = vec![
+        stray("q7.io", "10.20.64.1"),
+        stray("q7.io", "10.20.64.2"),
+        stray("alder.example", "10.20.64.1"),
+    ];
+    let released = vec![old.clone(), cover("10.20.65.0/24", "web", None)];
+    let review = AddressReview { released, stray, is_partial: false };
+    let app = router(Sample { claims, review, ..Sample::of(Vec::new()) }, "");
+    let (_, html) = page(&app, "/networks").await;
+    let t = text(&html);
+    says(&t, &["Claim deleted by DNS operations. 2 domains still point here.", "Released from the claim."]);
+    // Who holds what a refused claim asks for is a link.
+    assert!(html.contains("held by <a href=\"/networks?q=web\">web</a>"), "{html}");
+}
+
+#[tokio::test]
+async fn a_block_is_listed_before_any_claim_names_it() {
+    let (status, html) = page(&app(Vec::new()), "/networks").await;
+    assert!(status == 200 && html.contains("href=\"/networks?add=block#add-block\""), "{html}");
+    let listed = |prefix: &str, description: &str| ListedBlock {
+        prefix: prefix.parse().unwrap(),
+        description: description.into(),
+        created_at: support::now(),
+    };
+    let blocks = vec![listed("10.20.0.0/16", "Data centre west"), listed("10.20.4.0/22", "")];
+    let app = router(Sample { blocks, ..Sample::of(Vec::new()) }, "");
+    let (_, html) = page(&app, "/networks").await;
+    says(
+        &text(&html),
+        &[
+            "2 blocks, 0 claims",
+            "10.20.0.0/16 largest free 10.20.0.0/16 Data centre west 0 %",
+            "10.20.4.0/22",
+        ],
+    );
+    assert!(html.contains("<option value=\"10.20.4.0/22\""), "the form offers it: {html}");
+    assert!(html.contains("action=\"/api/fn/remove_block\""), "{html}");
+    let to = post(&app, "add_block", "prefix=10.30.0.1%2F16&description=East+%26+more", "").await;
+    let (_, html) = page(&app, to.split_once('#').unwrap().0).await;
+    says(&text(&html), &["Not listed “10.30.0.1/16” has host bits set"]);
+    assert!(html.contains("value=\"10.30.0.1/16\"") && html.contains("value=\"East &amp; more\""), "{html}");
+    let to = post(&app, "add_block", "prefix=10.30.0.0%2F16", "").await;
+    assert_eq!(to, "/networks?block=10.30.0.0%2F16&done=block.1");
+    says(&read(&app, &to).await, &["Block listed"]);
 }

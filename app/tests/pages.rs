@@ -2,11 +2,8 @@
 
 mod support;
 
-use axum::Router;
-use axum::body::Body;
-use axum::http::Request;
 use support::backend::Sample;
-use support::{page, read, router, says, send, story, text, world};
+use support::{page, post, read, router, says, story, text, world};
 
 #[tokio::test]
 async fn the_inventory_reads_without_javascript() {
@@ -290,19 +287,6 @@ async fn tools_answer_by_address() {
         &t,
         &["new.alder.example does not exist", "No IPv6 on this host.", "1 of 2 servers answered", "14:35"],
     );
-}
-
-/// Posts a form as a browser without JavaScript does; the address it is led to.
-async fn post(r: &Router, function: &str, form: &'static str, from: &str) -> String {
-    let request = Request::post(format!("/api/fn/{function}"))
-        .header("accept", "text/html,application/xhtml+xml")
-        .header("content-type", "application/x-www-form-urlencoded")
-        .header("referer", from)
-        .body(Body::from(form))
-        .expect("a request");
-    let response = send(r, request).await;
-    assert_eq!(response.status().as_u16(), 302);
-    response.headers()["location"].to_str().expect("text").to_string()
 }
 
 #[tokio::test]

@@ -18,11 +18,14 @@ const shows = (prefix: string): string => `${own.url}/networks?block=${encodeURI
 const claims = (page: Page): Locator => page.getByRole("region", { name: "Claims, table" });
 const picture = (page: Page, prefix: string): Locator =>
   page.getByRole("group", { name: `Free and used space in ${prefix}` });
-const part = (page: Page, label: string): Locator => page.locator(`.pic svg a[aria-label="${label}"]`);
+const part = (page: Page, label: string): Locator => page.locator(`#picture-wide svg a[aria-label="${label}"]`);
 
-/** Fills the form; what is left out is emptied. */
-async function fill(page: Page, values: Record<string, string>): Promise<void> {
-  for (const id of ["name", "from", "length", "prefix", "group", "resource", "description"]) {
+/** Fills the form; what is left out is emptied. A block is written, whether or not the list has it. */
+async function fill(page: Page, { from, ...values }: Record<string, string>): Promise<void> {
+  for (const fold of await page.locator("#claim details:not([open]) > summary").all()) await fold.click();
+  await page.locator("input#other").fill(from ?? "");
+  if (values.length) await page.locator("select#length").selectOption(values.length);
+  for (const id of ["name", "prefix", "prefix2", "group", "resource", "description"]) {
     await page.locator(`input#${id}`).fill(values[id] ?? "");
   }
 }
@@ -47,7 +50,7 @@ test("a claim is previewed in the picture, then made", async ({ page }) => {
   test.setTimeout(180_000);
   await page.goto(shows(block));
   await hydrated(page);
-  await expect(page.getByLabel("From block")).toHaveValue(block);
+  await expect(page.getByLabel("From block", { exact: true })).toHaveValue(block);
   const wanted = { name: "shop-pool", from: block, length: "18", group: "apps", resource: "shop" };
   await fill(page, wanted);
   await press(page, "Preview");
@@ -56,15 +59,22 @@ test("a claim is previewed in the picture, then made", async ({ page }) => {
   // The values stay, and nothing was reserved.
   await expect(page.getByLabel("Name of the claim")).toHaveValue("shop-pool");
   expect((await page.request.get(`${own.url}${api}/shop-pool`)).status()).toBe(404);
-  // The form is an object, too.
-  await page.getByText("This form as YAML").click();
-  await expect(page.getByRole("region", { name: "This form as YAML" })).toContainText('name: "shop-pool"');
+  // The form is an object, too, and back.
+  await press(page, "YAML");
+  await expect(page.locator("textarea#yaml")).toHaveValue(/name: "shop-pool"/);
   await expect(page.getByRole("button", { name: "Copy the YAML" })).toBeVisible();
+  await looked(page, "numbers-yaml");
+  await page.locator("#claim").getByRole("link", { name: "Form" }).click();
+  await expect(page.getByLabel("Name of the claim")).toHaveValue("shop-pool");
+  await hydrated(page);
   // And the block is a grid: the preview is not allocated.
   await expect(page.getByRole("img", { name: /^A column is a \/20, a cell a \/24\./ })).toBeVisible();
   await looked(page, "numbers-preview");
 
-  await press(page, "Claim");
+  await page.getByLabel("Description").fill("Shops");
+  await expect(page.getByText("5 of 255")).toBeVisible();
+  await press(page, "Preview");
+  await press(page, "Claim 10.88.0.0/18");
   await expect(page.getByText("Claim saved; its state is in the list")).toBeVisible();
   await page.goto(shows(block));
   const row = claims(page).getByRole("row").filter({ hasText: "shop-pool" });
@@ -85,7 +95,8 @@ test("a conflict names who holds the addresses, before and after the claim", asy
   await expect(page.getByRole("status").filter({ hasText: words })).toBeVisible();
   await press(page, "Claim");
   await page.goto(shows(block));
-  // Refused ones are first.
+  // Refused ones are first, in the list and, with the reason, in the picture.
+  await expect(picture(page, block)).toContainText("overlaps 10.88.0.0/18, held by shop-pool");
   const first = claims(page).locator("tbody tr").first();
   await expect(first).toContainText("shop-edge");
   await expect(first).toContainText("Unavailable");
@@ -97,6 +108,35 @@ test("a conflict names who holds the addresses, before and after the claim", asy
   await press(page, "Release shop-edge, which holds no prefix");
   await expect(page.getByText("Claim released")).toBeVisible();
   expect((await page.request.get(`${own.url}${api}/shop-edge`)).status()).toBe(404);
+});
+
+test("a claim that is refused keeps what was typed, with the reason", async ({ page }) => {
+  await page.goto(shows(block));
+  await hydrated(page);
+  await fill(page, { name: "shop-pool", from: block, length: "20", resource: "again", description: "Once more" });
+  await press(page, "Claim");
+  const refusal = page.getByRole("alert").filter({ hasText: "Not claimed" });
+  await expect(refusal).toContainText("A claim named shop-pool exists already.");
+  await expect(page.getByLabel("Description")).toHaveValue("Once more");
+  await expect(page.getByLabel("Name of the claim")).toHaveValue("shop-pool");
+  await looked(page, "numbers-refused");
+});
+
+test("a claim is made from an edited text", async ({ page }) => {
+  await page.goto(`${own.url}/networks?view=yaml`);
+  await hydrated(page);
+  const text = "apiVersion: datumapis.com/v1alpha\nkind: NetworkClaim\nmetadata: {name: shop-text}\nspec:\n  addressSpace:\n";
+  await page.locator("textarea#yaml").fill(`${text}  - {prefix: 10.88.1.0/24, reference: {resource: text}, colour: red}\n`);
+  await press(page, "Claim");
+  await expect(page.getByRole("alert")).toContainText("colour");
+  await page.locator("textarea#yaml").fill(`${text}  - {prefix: 10.89.1.0/24, reference: {resource: text}}\n`);
+  await press(page, "Preview");
+  await expect(page.getByRole("status").filter({ hasText: "10.89.1.0/24 would be allocated." })).toBeVisible();
+  await looked(page, "numbers-new-object");
+  await press(page, "Claim");
+  await expect(page).toHaveURL(/networks\?q=shop-text/);
+  await expect(claims(page)).toContainText("10.89.1.0/24");
+  expect((await page.request.delete(`${own.url}${api}/shop-text`)).status()).toBe(200);
 });
 
 test("a block is zoomed into and left again", async ({ page }) => {
@@ -119,7 +159,8 @@ test("a block is zoomed into and left again", async ({ page }) => {
   await page.keyboard.press("Backspace");
   await expect(picture(page, block)).toBeVisible();
   await expect(picture(page, block)).toBeFocused();
-  await page.keyboard.press("ArrowRight");
+  // First the quarters of the block, then its parts.
+  for (let i = 0; i < 5; i++) await page.keyboard.press("ArrowRight");
   await expect(part(page, "10.88.0.0/18, shop-pool")).toBeFocused();
   await page.keyboard.press("ArrowRight");
   await expect(part(page, "10.88.64.0/18, free")).toBeFocused();
@@ -193,6 +234,38 @@ test("a claim that changed since it was shown is not released", async ({ page })
   expect((await page.request.get(at)).status()).toBe(200);
 });
 
+test("a block is listed before any claim names it, and removed again", async ({ page }) => {
+  await page.goto(shows(block));
+  await hydrated(page);
+  await page.getByRole("link", { name: "Add block" }).click();
+  await page.getByLabel("Prefix", { exact: true }).fill("10.99.0.1/16");
+  await page.locator("#add-block").getByLabel("Description").fill("Data centre west");
+  await press(page, "Add block");
+  const refusal = page.getByRole("alert").filter({ hasText: "Not listed" });
+  await expect(refusal).toContainText("has host bits set: the prefix is 10.99.0.0/16");
+  await expect(page.locator("#add-block").getByLabel("Description")).toHaveValue("Data centre west");
+  await looked(page, "numbers-add-block");
+  await page.getByLabel("Prefix", { exact: true }).fill("10.99.0.0/16");
+  await press(page, "Add block");
+  await expect(page.getByText("Block listed")).toBeVisible();
+  const row = page.getByRole("region", { name: "Blocks, table" }).getByRole("row").filter({ hasText: "10.99.0.0/16" });
+  await expect(row).toContainText("Data centre west");
+  await expect(page.getByLabel("From block", { exact: true })).toHaveValue("10.99.0.0/16");
+  await row.getByLabel("Remove 10.99.0.0/16 from the list").click();
+  await press(page, "Remove; claims stay");
+  await expect(page.getByText("Block removed from the list; its claims stay")).toBeVisible();
+  await expect(row).toHaveCount(0);
+});
+
+test("names are listed of any prefix or address, with the claim that holds it", async ({ page }) => {
+  await page.goto(shows(block));
+  await hydrated(page);
+  await page.getByRole("searchbox", { name: "Prefix or address" }).fill("10.88.0.7");
+  await page.getByRole("button", { name: "Show names" }).click();
+  await expect(page.getByRole("heading", { name: "Names that point into 10.88.0.7/32" })).toBeVisible();
+  await expect(page.locator("#names")).toContainText("Claimed by shop-pool, allocated");
+});
+
 test("of many blocks the first are listed, and a search finds the others", async ({ page }) => {
   test.setTimeout(180_000);
   const entry = (i: number) => ({ prefix: `10.140.${i}.0/25`, reference: { resource: "many" } });
@@ -224,7 +297,7 @@ test.describe("without script", () => {
     await page.goto(shows(block));
     await part(page, "10.88.0.0/18, shop-pool").click();
     await expect(picture(page, "10.88.0.0/18")).toBeVisible();
-    await page.getByRole("searchbox").last().fill("mail-pool");
+    await page.getByRole("searchbox", { name: "Search by prefix, address, reference or description" }).fill("mail-pool");
     await page.getByRole("button", { name: "Search" }).click();
     await expect(page.getByRole("heading", { name: "Claims that match “mail-pool”" })).toBeVisible();
     await expect(claims(page).locator("tbody tr")).toHaveCount(1);

@@ -38,6 +38,8 @@ pub(crate) fn done_words(what: &str, count: u64) -> Option<String> {
         "ended" => format!("{count} sessions ended"),
         "claimed" => "Claim saved; its state is in the list".into(),
         "released" => "Claim released".into(),
+        "block" => "Block listed".into(),
+        "unblock" => "Block removed from the list; its claims stay".into(),
         "deleted" => "Removed".into(),
         "maintenance_ended" => "Maintenance ended; messages are sent again".into(),
         "tested" => "The test has ended; its result is in the channel's row".into(),

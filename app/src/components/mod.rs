@@ -1,5 +1,6 @@
 //! Parts of pages: each draws one idea with the classes of style/components.css.
 
+pub(crate) mod address_claim;
 pub(crate) mod area;
 pub(crate) mod banner;
 pub(crate) mod copy;

@@ -2,6 +2,7 @@
 
 use crate::components::icon;
 use leptos::prelude::*;
+pub(crate) use model::words::grouped;
 
 /// The position in a list.
 #[derive(Debug, Clone, Copy)]
@@ -28,19 +29,6 @@ impl Place {
     fn pages(self) -> u64 {
         self.total.div_ceil(u64::from(self.per_page.max(1))).max(1)
     }
-}
-
-/// Digits in groups of three: `100,000`.
-pub(crate) fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
 }
 
 /// Previous and next, as links; nothing when there is one page.

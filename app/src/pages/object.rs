@@ -25,7 +25,7 @@ pub struct NewerObject {
 pub struct ObjectPage {
     /// Its kind in the plural, as addresses have it.
     pub plural: String,
-    /// Its name.
+    /// Its name; empty for one that is to be created.
     pub name: String,
     /// The text: the live object, or what was sent and refused.
     pub yaml: String,
@@ -35,6 +35,8 @@ pub struct ObjectPage {
     pub is_saved: bool,
     /// Why it was refused, one sentence each: the field's path and the rule.
     pub errors: Vec<String>,
+    /// What a new object would get, one sentence each.
+    pub preview: Vec<String>,
     /// What a text that is out of date would overwrite.
     pub newer: Option<NewerObject>,
 }
@@ -42,7 +44,13 @@ pub struct ObjectPage {
 /// The complete document; `head_html` carries the style sheet and no script of the bundle.
 pub fn object_document(head_html: &str, page: &ObjectPage) -> String {
     let head = leptos::tachys::html::InertElement::new(head_html.to_string());
-    let at = format!("/objects/{}/{}", page.plural, page.name);
+    let is_new = page.name.is_empty();
+    let name = if is_new { "New claim".to_string() } else { page.name.clone() };
+    let at = if is_new {
+        format!("/objects/{}", page.plural)
+    } else {
+        format!("/objects/{}/{}", page.plural, page.name)
+    };
     let tabs = tabs(page, &at);
     let saved = page.is_saved.then(|| {
         view! {
@@ -60,7 +68,7 @@ pub fn object_document(head_html: &str, page: &ObjectPage) -> String {
                 <meta charset="utf-8"/>
                 <meta name="viewport" content="width=device-width, initial-scale=1"/>
                 <meta name="color-scheme" content="light dark"/>
-                <title>{format!("{title}{} as YAML · Domainscope", page.name)}</title>
+                <title>{format!("{title}{name} as YAML · Domainscope")}</title>
                 <script inner_html=crate::THEME_SCRIPT></script>
                 <script src=OBJECT_SCRIPT defer></script>
                 {head}
@@ -68,10 +76,10 @@ pub fn object_document(head_html: &str, page: &ObjectPage) -> String {
             <body><icon::Sprite/>
                 <main class="mx-auto w-full max-w-240 p-6 max-sm:p-4 grid grid-cols-1 gap-4 content-start" id="main">
                     <header class="card">
-                        <h1 class="wrap px-5 py-4 text-2xl font-mono font-semibold">{page.name.clone()}</h1>
+                        <h1 class="wrap px-5 py-4 text-2xl font-mono font-semibold">{name.clone()}</h1>
                         {tabs}
                     </header>
-                    {saved}{failed.then(|| failure(page))}
+                    {saved}{failed.then(|| failure(page))}{preview(page)}
                     <form class="card" method="post" action=at.clone()>
                         {head_of("yaml", heading(page))}
                         <div class="card-body grid grid-cols-1 gap-4 content-start">
@@ -94,6 +102,8 @@ pub fn object_document(head_html: &str, page: &ObjectPage) -> String {
 fn tabs(page: &ObjectPage, at: &str) -> AnyView {
     let all: Vec<(String, &'static str)> = if page.plural == "domains" {
         domain::tab_links(&page.name).collect()
+    } else if page.name.is_empty() {
+        vec![("/networks".to_string(), "Networks"), (at.to_string(), "YAML")]
     } else {
         vec![(format!("/networks?q={}", percent(&page.name)), "Networks"), (at.to_string(), "YAML")]
     };
@@ -119,6 +129,7 @@ fn head_of(area: &'static str, words: &'static str) -> AnyView {
 
 fn heading(page: &ObjectPage) -> &'static str {
     match (page.errors.is_empty(), page.is_editable) {
+        (true, _) if page.name.is_empty() => "Your text",
         (false, _) => "Your text",
         (true, true) => "Edit the object",
         (true, false) => "The object",
@@ -139,9 +150,31 @@ fn failure(page: &ObjectPage) -> AnyView {
     .into_any()
 }
 
+fn preview(page: &ObjectPage) -> Option<AnyView> {
+    let each: Vec<_> =
+        page.preview.iter().map(|words| view! { <li class="wrap">{words.clone()}</li> }).collect();
+    (!each.is_empty()).then(|| {
+        view! {
+            <div class="banner banner-ok" role="status">{icon::icon("info")}
+                <div class="flex-1 min-w-0"><strong>"Preview"</strong><ul>{each}</ul><p>"It reserves nothing."</p></div></div>
+        }
+        .into_any()
+    })
+}
+
 fn buttons(page: &ObjectPage, at: &str) -> AnyView {
     if !page.is_editable {
         return view! { <p class="hint">"Your role can read this object but not change it."</p> }.into_any();
+    }
+    if page.name.is_empty() {
+        return view! {
+            <div class="flex items-center gap-2 flex-wrap">
+                <button class="btn" type="submit" name="preview" value="1">"Preview"</button>
+                <button class="btn btn-primary" type="submit">"Claim"</button>
+                <a class="btn" href="/networks">"Discard my text"</a>
+            </div>
+        }
+        .into_any();
     }
     let at = at.to_string();
     let Some(newer) = &page.newer else {

@@ -5,6 +5,7 @@ use super::domain::dns::findings;
 use super::domain::{
     delegation_picture, dnssec_card, domain_facts, nameservers, records, states, status_flags,
 };
+use crate::components::address_claim::address_claims;
 use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::copy::copy_button;
 use crate::components::icon;
@@ -107,7 +108,7 @@ fn report(r: &ScanReport, again: RwSignal<u32>) -> AnyView {
             {health}
             {path}
             <div class="cols">
-                <div class="grid grid-cols-1 gap-4 content-start">{nameservers(&o.delegation, now)}{records(&o.zone, &name, now)}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{nameservers(&o.delegation, now)}{records(&o.zone, &name, now)}{address_claims(&r.address_space)}</div>
                 <div class="grid grid-cols-1 gap-4 content-start">{info}{flags}{dnssec_card(&o.dnssec, now)}
                     <section class="card">{super::domain::history::raws(&r.raw)}</section></div>
             </div>

@@ -1,5 +1,6 @@
 //! The trace tool: from the root down, every server of every set asked, nothing from a cache.
 
+use crate::components::address_claim::address_claims;
 use crate::components::banner::{Tone, banner, page_failure};
 use crate::components::copy::copy_button;
 use crate::components::negative::{negative, soa_line};
@@ -127,6 +128,7 @@ pub(crate) fn trace_view(t: &Trace) -> AnyView {
         <div class="grid grid-cols-1 gap-4 content-start">
             <div class="empty:hidden [&_>_.banner:last-child]:mb-0">{banner(tone, title, format!("{figures}.{notes}"))}</div>
             {answer(&t.records, &t.rtype)}
+            {address_claims(&t.address_space)}
             {advice}
             <section class="card"><div class="card-head"><h2>"Path"</h2><span class="min-w-0 truncate text-muted">{format!("{} steps", t.steps.len())}</span></div>
                 <ol class="steps">{steps}</ol></section>

@@ -3,331 +3,191 @@
 #[cfg(feature = "ssr")]
 mod attention;
 #[cfg(feature = "ssr")]
-mod fold;
+mod form;
 #[cfg(feature = "ssr")]
 mod grid;
+#[cfg(feature = "ssr")]
+mod parts;
 #[cfg(feature = "ssr")]
 pub mod rows;
 #[cfg(feature = "ssr")]
 mod space;
+mod types;
 #[cfg(feature = "ssr")]
 mod view;
 
 #[cfg(feature = "ssr")]
 use super::context;
 use leptos::prelude::*;
-use model::Timestamp;
-use serde::{Deserialize, Serialize};
 use service::ApiError;
 use service::addresses::{PlacedAddress, Pointers};
 use service::json::Json;
 pub use service::space::PrefixState;
-
-/// A block of address space as the list shows it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Block {
-    /// The prefix.
-    pub prefix: String,
-    /// Part that is allocated, per cent.
-    pub used: f64,
-    /// The largest prefix that is free.
-    pub largest_free: Option<String>,
-    /// Allocated prefixes in it.
-    pub claims: usize,
-}
-
-/// One part of a block: an allocated or a free prefix.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Cell {
-    /// The prefix.
-    pub prefix: String,
-    /// The claim that holds it; `None`: free.
-    pub claim: Option<String>,
-    /// True for what a preview would allocate.
-    pub preview: bool,
-    /// Where it begins, per cent of the block.
-    pub start: f64,
-    /// Its part of the block, per cent.
-    pub width: f64,
-    /// The claim that released it, when names still point into it.
-    #[serde(default)]
-    pub released: Option<String>,
-    /// What it holds, when it stands for parts that are too many to draw.
-    #[serde(default)]
-    pub fold: Option<Fold>,
-}
-
-/// Small parts that are drawn as the sub-prefix that holds them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Fold {
-    /// Part of the sub-prefix that is allocated, per cent.
-    pub used: f64,
-    /// Allocated prefixes in it.
-    pub claims: usize,
-}
-
-/// A prefix in a block that a claim was refused.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RefusedPart {
-    /// The prefix.
-    pub prefix: String,
-    /// The claim.
-    pub claim: String,
-    /// Where it begins, per cent of the block.
-    pub start: f64,
-    /// Its part of the block, per cent.
-    pub width: f64,
-}
-
-/// What a cell of a grid holds; one that is free is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GridState {
-    /// All of it is allocated.
-    Allocated,
-    /// A part of it is allocated.
-    Partly,
-    /// A claim was refused space in it.
-    Refused,
-}
-
-/// A cell of a grid that is not free.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct GridPart {
-    /// The prefix.
-    pub prefix: String,
-    /// Its column from the left.
-    pub column: u16,
-    /// Its row from the top.
-    pub row: u16,
-    /// What it holds.
-    pub state: GridState,
-}
-
-/// A block as columns of sub-prefixes of one length.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Grid {
-    /// Columns.
-    pub columns: u16,
-    /// Cells of a column.
-    pub rows: u16,
-    /// The cells that are not free.
-    pub parts: Vec<GridPart>,
-    /// What the grid shows, in sentences.
-    pub words: String,
-}
-
-/// A block with its parts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Space {
-    /// The block.
-    pub block: Block,
-    /// The next larger prefixes that can be shown, the largest first.
-    pub parents: Vec<String>,
-    /// First and last address.
-    pub ends: (String, String),
-    /// Its parts in order, at most [`CELLS_MAX`].
-    pub cells: Vec<Cell>,
-    /// Parts that are drawn folded.
-    pub folded: usize,
-    /// The first prefixes in it that were refused, at most [`REFUSED_MAX`].
-    pub refused: Vec<RefusedPart>,
-    /// How many more.
-    #[serde(default)]
-    pub more_refused: usize,
-    /// The same as a grid; `None` for a single address.
-    #[serde(default)]
-    pub grid: Option<Grid>,
-}
-
-/// A record of a claim, or a prefix that a claim released.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ClaimRow {
-    /// The claim.
-    pub claim: String,
-    /// The prefix, or what was asked for.
-    pub prefix: String,
-    /// The component.
-    pub reference: String,
-    /// Its state.
-    pub state: PrefixState,
-    /// What it is for.
-    pub description: String,
-    /// Why it is unavailable.
-    pub message: Option<String>,
-    /// When it was allocated, refused or released.
-    pub date: Timestamp,
-    /// What releasing the claim takes; `None` of a prefix that was released.
-    #[serde(default)]
-    pub release: Option<Release>,
-}
-
-/// What releasing a claim takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Release {
-    /// Position of the claim's newest change; the release is refused when it has changed since.
-    pub position: i64,
-    /// How many prefixes it holds.
-    pub prefixes: usize,
-}
-
-/// What an entry of the card *Needs attention* is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AttentionKind {
-    /// A claim is refused.
-    Refused,
-    /// A name points into space that was released.
-    Released,
-    /// A name points into space that no claim covers.
-    Unclaimed,
-}
-
-/// An entry of the card *Needs attention*.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Attention {
-    /// What it is about.
-    pub kind: AttentionKind,
-    /// The claim or the name, as code.
-    pub subject: String,
-    /// What is wrong with it, in a few words that follow the subject.
-    pub title: String,
-    /// The same in sentences, with what to do.
-    pub words: String,
-    /// The domain in the inventory whose record it is.
-    pub domain: Option<String>,
-    /// The claim that is refused or that released the space.
-    pub claim: Option<String>,
-    /// The address of this page with a form that claims the space.
-    pub form: Option<String>,
-}
-
-/// What a claim would get.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Preview {
-    /// The prefix.
-    pub prefix: Option<String>,
-    /// Its first and last address, and how many there are.
-    #[serde(default)]
-    pub extent: Option<String>,
-    /// Why none.
-    pub reason: Option<String>,
-}
-
-/// All of the page.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Networks {
-    /// Blocks that match the search, IPv4 first, at most [`BLOCKS_MAX`].
-    pub blocks: Vec<Block>,
-    /// How many more.
-    #[serde(default)]
-    pub more_blocks: usize,
-    /// All blocks there are.
-    #[serde(default)]
-    pub total_blocks: usize,
-    /// The first block of each address family that has one, IPv4 first.
-    #[serde(default)]
-    pub families: Vec<String>,
-    /// The block that is shown.
-    pub space: Option<Space>,
-    /// What needs attention, at most [`ATTENTION_EACH`] of each kind.
-    pub attention: Vec<Attention>,
-    /// Entries beyond, and whether not all of DNS was compared.
-    pub more_attention: (usize, bool),
-    /// The search that the list answers; it covers all blocks.
-    pub search: String,
-    /// The prefix or address that was searched for.
-    pub searched: Option<String>,
-    /// The state that the list is limited to.
-    pub state: Option<PrefixState>,
-    /// Records by state, in the order of [`PrefixState::ALL`], before the list is limited to one.
-    pub counts: [usize; 3],
-    /// Records of claims in the block or that match the search, refused ones first, at most [`ROWS_MAX`].
-    pub claims: Vec<ClaimRow>,
-    /// Records beyond.
-    #[serde(default)]
-    pub more_claims: usize,
-    /// What the form would get.
-    pub preview: Option<Preview>,
-    /// The form as the object that it makes, once it was previewed.
-    #[serde(default)]
-    pub yaml: Option<String>,
-    /// Claims that were read.
-    pub total: usize,
-    /// True when there are more than [`CLAIMS_MAX`], which the page leaves out.
-    #[serde(default)]
-    pub is_cut: bool,
-    /// What of the page's address can't be shown, and why.
-    pub error: Option<String>,
-    /// The server's clock.
-    pub now: Timestamp,
-}
-
-/// Blocks that are listed.
-pub const BLOCKS_MAX: usize = 200;
-/// Parts of a block that are drawn and listed.
-pub const CELLS_MAX: usize = 256;
-/// Refused prefixes that are drawn.
-pub const REFUSED_MAX: usize = 12;
-/// Entries of one kind that need attention which are listed.
-pub const ATTENTION_EACH: usize = 10;
-/// Records of claims that are listed.
-pub const ROWS_MAX: usize = 1_000;
-/// Claims that the page reads.
-pub const CLAIMS_MAX: usize = 20_000;
+pub use types::*;
 
 /// The page for an address's query.
 #[server(name = ReadNetworks, prefix = "/api/fn", endpoint = "networks", output = Json)]
 pub async fn networks(query: String) -> Result<Networks, ApiError> {
     let (backend, caller) = context::backend()?;
-    let mut claims = Vec::new();
-    let is_cut = loop {
-        let after = claims.last().map_or_else(String::new, |c: &service::resources::Claim| c.name.clone());
-        let page = backend.network_claims(&caller, &after, 1000).await?;
-        let more = page.len() == 1000;
-        claims.extend(page);
-        if !more || claims.len() > CLAIMS_MAX {
-            break claims.len() > CLAIMS_MAX;
-        }
-    };
-    claims.truncate(CLAIMS_MAX);
-    let value = |key: &str| crate::query::value(&query, key).unwrap_or_default().trim().to_string();
-    let (mut preview, mut yaml) = (None, None);
-    if !value("from").is_empty() || !value("prefix").is_empty() {
-        // A preview does not collide with a claim of the same name.
-        let name = format!("preview-{}", context::now().as_microsecond());
-        let form = view::Form::read(&value);
-        yaml = form.yaml().ok();
-        let form = view::Form { name, ..form };
-        let saved = match form.draft(true) {
+    let form = form::Form::read(&query);
+    let mut preview = None;
+    if form.is_filled() {
+        // Under its own name: what the claim would be refused for, the preview says.
+        let tried = match form.draft(true) {
             Ok(draft) => backend.save_network_claim(&caller, &draft).await,
             Err(e) => Err(e),
         };
-        preview = Some(match saved {
-            Ok(c) => view::preview(&c),
-            Err(e) => Preview { prefix: None, extent: None, reason: Some(e.detail) },
+        preview = Some(match tried {
+            Ok(c) => form::preview(&c),
+            Err(e) => Preview { gets: Vec::new(), reasons: vec![e.detail] },
         });
     }
+    let yaml = form.yaml().ok().filter(|_| crate::query::value(&query, "view").is_some_and(|v| v == "yaml"));
     let review = backend.address_review(&caller).await?;
-    Ok(Networks { is_cut, yaml, ..view::page(&claims, &review, &query, preview, context::now()) })
+    let released = review.stray.iter().filter_map(|s| s.address.cover.as_ref()).take(ATTENTION_EACH);
+    let heads = heads_of(&backend, &caller, released.map(|c| c.claim.clone())).await?;
+    let refused = backend.refused_claims(&caller).await?;
+    let registry = backend.registry(&caller).await?;
+    let listed = backend.listed_blocks(&caller).await?;
+    let block_error = refused_block(&query, listed.len());
+    let pointing = pointing_into(&review);
+    let is_partial = review.is_partial;
+    let source = view::Source { registry, refused, listed, review, heads };
+    let now = context::now();
+    // A registry of 100,000 prefixes takes a while to draw: not on a thread that serves others.
+    let made = tokio::task::spawn_blocking(move || view::page(&source, &query, preview, now));
+    let mut page = made.await.map_err(|_| ApiError::internal())?;
+    let listed = page.claims.iter().filter(|r| r.state != PrefixState::Unavailable);
+    let heads = heads_of(&backend, &caller, listed.map(|r| r.claim.clone())).await?;
+    let releases: std::collections::HashMap<_, _> =
+        heads.into_iter().map(|h| (h.name, Release { position: h.rv.0, prefixes: h.prefixes })).collect();
+    for row in &mut page.claims {
+        let head = releases.get(&row.claim).copied();
+        match &mut row.gone {
+            Some(gone) => {
+                gone.is_kept = head.is_some();
+                gone.domains = pointing.get(&row.prefix).copied().unwrap_or_default();
+                gone.is_partial = is_partial;
+            }
+            None => row.release = row.release.or(head),
+        }
+    }
+    Ok(Networks { yaml, block_error, ..page })
 }
 
-/// Claims a prefix.
+/// Why the block of a form that was refused can't be listed.
+#[cfg(feature = "ssr")]
+fn refused_block(query: &str, listed: usize) -> Option<String> {
+    let value = |key: &str| crate::query::value(query, key);
+    value("refused").filter(|what| what == "block")?;
+    let (prefix, description) = (value("new").unwrap_or_default(), value("for").unwrap_or_default());
+    let max = service::space::BLOCKS_MAX;
+    Some(match service::space::read_block(&prefix, &description) {
+        Err(e) => e.detail,
+        Ok(_) if listed >= max => {
+            format!("An organisation lists at most {max} blocks. Remove one that is no longer needed.")
+        }
+        Ok(_) => "The block was not listed. Try again in a moment.".into(),
+    })
+}
+
+/// Lists a block. A refusal leads back to the form with what was typed.
+#[server(name = AddBlock, prefix = "/api/fn", endpoint = "add_block", output = Json)]
+pub async fn add_block(prefix: String, #[server(default)] description: String) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    let saved = backend.save_block(&caller, prefix.trim(), &description).await.inspect_err(|_| {
+        let cut = |text: &str| {
+            let kept: String = text.trim().chars().take(form::VALUE_MAX).collect();
+            model::inventory::percent(&kept)
+        };
+        let typed = format!("new={}&for={}", cut(&prefix), cut(&description));
+        context::go_to(&format!("/networks?add=block&{typed}&refused=block#add-block"));
+    })?;
+    let shown = model::inventory::percent(&saved.prefix.to_string());
+    context::go_to(&format!("/networks?block={shown}&done=block.1"));
+    Ok(())
+}
+
+/// Takes a block off the list.
+#[server(name = RemoveBlock, prefix = "/api/fn", endpoint = "remove_block", output = Json)]
+pub async fn remove_block(prefix: String) -> Result<(), ApiError> {
+    let (backend, caller) = context::backend()?;
+    let prefix = service::numbers::prefix::parse(&prefix).map_err(|e| ApiError::invalid(e.to_string()))?;
+    backend.remove_block(&caller, &prefix).await?;
+    context::go_to("/networks?done=unblock.1");
+    Ok(())
+}
+
+/// How many domains point into each prefix that was released.
+#[cfg(feature = "ssr")]
+fn pointing_into(review: &service::addresses::AddressReview) -> std::collections::HashMap<String, usize> {
+    let mut domains: std::collections::HashMap<String, std::collections::HashSet<&str>> = Default::default();
+    for stray in &review.stray {
+        if let Some(cover) = &stray.address.cover {
+            domains.entry(cover.prefix.to_string()).or_default().insert(&stray.domain);
+        }
+    }
+    domains.into_iter().map(|(prefix, names)| (prefix, names.len())).collect()
+}
+
+/// Those of these claims that exist.
+#[cfg(feature = "ssr")]
+async fn heads_of(
+    backend: &service::SharedBackend,
+    caller: &model::ids::Caller,
+    names: impl Iterator<Item = String>,
+) -> Result<Vec<service::resources::ClaimHead>, ApiError> {
+    let names: std::collections::BTreeSet<String> = names.collect();
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    backend.claim_heads(caller, &names.into_iter().collect::<Vec<_>>()).await
+}
+
+/// Claims what the form asks for. A refusal leads back to the form with what was typed.
+#[allow(clippy::too_many_arguments)]
 #[server(name = ClaimPrefix, prefix = "/api/fn", endpoint = "claim_prefix", output = Json)]
 pub async fn claim_prefix(
-    name: String,
+    #[server(default)] name: String,
     #[server(default)] from: String,
+    #[server(default)] other: String,
     #[server(default)] length: String,
     #[server(default)] prefix: String,
+    #[server(default)] from2: String,
+    #[server(default)] length2: String,
+    #[server(default)] prefix2: String,
     #[server(default)] group: String,
     #[server(default)] resource: String,
     #[server(default)] description: String,
+    #[server(default)] block: String,
 ) -> Result<ClaimRow, ApiError> {
     let (backend, caller) = context::backend()?;
-    let form = view::Form { name, from, length, prefix, group, resource, description };
-    let saved = backend.save_network_claim(&caller, &form.draft(false)?).await?;
-    context::go_back(&[("done", "claimed.1".into())]);
-    rows::of_claims(std::slice::from_ref(&saved)).pop().ok_or_else(ApiError::internal)
+    let form = form::Form::of(|key| {
+        let values = [
+            ("name", &name),
+            ("from", &from),
+            ("other", &other),
+            ("length", &length),
+            ("prefix", &prefix),
+            ("from2", &from2),
+            ("length2", &length2),
+            ("prefix2", &prefix2),
+            ("group", &group),
+            ("resource", &resource),
+            ("description", &description),
+        ];
+        values.iter().find(|(k, _)| *k == key).map(|(_, v)| (*v).clone()).unwrap_or_default()
+    });
+    let saved = match form.draft(false) {
+        Ok(draft) => backend.save_network_claim(&caller, &draft).await,
+        Err(e) => Err(e),
+    };
+    let saved = saved.inspect_err(|_| {
+        // The page previews these values, which are refused for the same reason.
+        context::go_to(&format!("{}&refused=1#claim", form.address(&block)));
+    })?;
+    context::go_to(&form::after(&saved, &block));
+    rows::of_claims(std::slice::from_ref(&saved)).into_iter().next().ok_or_else(ApiError::internal)
 }
 
 /// Releases a claim that is as it was shown: at this position of the change log.

@@ -32,6 +32,12 @@ pub struct Sample {
     pub events: Vec<Event>,
     pub scanning: Option<String>,
     pub claims: Vec<service::resources::Claim>,
+    /// Blocks that the organisation lists by itself.
+    pub blocks: Vec<service::space::ListedBlock>,
+    /// Prefixes that another organisation holds.
+    pub foreign: Vec<service::numbers::IpNet>,
+    /// Whether there are more refused claims than are read.
+    pub is_partial: bool,
     pub review: service::addresses::AddressReview,
     pub pointers: Vec<service::addresses::Pointer>,
     pub broken: bool,
@@ -49,6 +55,9 @@ impl Sample {
             events: Vec::new(),
             scanning: None,
             claims: Vec::new(),
+            blocks: Vec::new(),
+            foreign: Vec::new(),
+            is_partial: false,
             review: service::addresses::AddressReview::default(),
             pointers: Vec::new(),
             broken: false,
@@ -410,6 +419,7 @@ impl Backend for Sample {
             note: u.note,
             observation: d.observation.ok_or_else(|| ApiError::unavailable("No answer."))?,
             raw: vec![],
+            address_space: vec![],
             in_inventory: true,
             now: now(),
         })

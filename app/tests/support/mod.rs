@@ -120,6 +120,19 @@ pub fn story() -> Router {
     router(Sample::story(), "<meta name=\"bundle\" content=\"tags\">")
 }
 
+/// Posts a form as a browser without JavaScript does; the address it is led to.
+pub async fn post(r: &Router, function: &str, form: &str, from: &str) -> String {
+    let request = Request::post(format!("/api/fn/{function}"))
+        .header("accept", "text/html,application/xhtml+xml")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .header("referer", from)
+        .body(Body::from(form.to_string()))
+        .expect("a request");
+    let response = send(r, request).await;
+    assert_eq!(response.status().as_u16(), 302);
+    response.headers()["location"].to_str().expect("text").to_string()
+}
+
 /// The words of a page that must be there.
 pub async fn read(router: &Router, url: &str) -> String {
     let (status, html) = page(router, url).await;

@@ -6,9 +6,13 @@ use model::event::Event;
 use model::ids::{Caller, EventId, LogPosition};
 use model::names::DomainName;
 use service::addresses::{AddressReview, PlacedAddress, PointerCursor, Pointers};
-use service::numbers::{ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, Space, allocate};
-use service::resources::{Changes, Claim, ClaimDraft, DomainObject, ResourceBackend};
-use service::space::PrefixSpace;
+use service::numbers::{
+    ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, Reference, Space, SpaceView, allocate,
+};
+use service::resources::{
+    Changes, Claim, ClaimDraft, ClaimHead, DomainObject, RefusedClaims, Registry, ResourceBackend,
+};
+use service::space::{ListedBlock, PrefixSpace, read_block};
 use service::{ApiError, ApiResult};
 use std::time::Duration;
 
@@ -16,10 +20,10 @@ fn none<T>() -> ApiResult<T> {
     Err(ApiError::not_found("The sample holds no objects."))
 }
 
-/// What a claim gets beside others.
-pub fn decided(others: &[Claim], name: &str, spec: &ClaimSpec) -> Claim {
+/// What these claims hold, and what another organisation does.
+fn space(claims: &[Claim], foreign: &[IpNet]) -> Space {
     let mut space = Space::default();
-    for claim in others {
+    for claim in claims {
         for (prefix, record) in claim.status.allocated() {
             let holder = Holder {
                 tenant: 1,
@@ -31,8 +35,23 @@ pub fn decided(others: &[Claim], name: &str, spec: &ClaimSpec) -> Claim {
             space.insert(Holding { prefix, holder });
         }
     }
+    for prefix in foreign {
+        let (claim, reference) = ("secret".to_string(), Reference::default());
+        let holder =
+            Holder { tenant: 2, claim, reference, description: "secret".into(), since: super::now() };
+        space.insert(Holding { prefix: *prefix, holder });
+    }
+    space
+}
+
+/// What a claim gets beside others.
+pub fn decided(others: &[Claim], name: &str, spec: &ClaimSpec) -> Claim {
+    decided_beside(&space(others, &[]), name, spec)
+}
+
+fn decided_beside(space: &Space, name: &str, spec: &ClaimSpec) -> Claim {
     let (policy, before) = (Policy::default(), ClaimStatus::default());
-    let status = allocate(&space, &policy, (1, name), spec, &before, super::now());
+    let status = allocate(space, &policy, (1, name), spec, &before, super::now());
     let (spec, name) = (spec.clone(), name.to_string());
     Claim { name, rv: LogPosition(1), metadata: "{}".into(), spec, status, created_at: super::now() }
 }
@@ -73,8 +92,38 @@ impl ResourceBackend for Sample {
     async fn network_claim(&self, _: &Caller, _: &str) -> ApiResult<Claim> {
         none()
     }
+    async fn refused_claims(&self, _: &Caller) -> ApiResult<RefusedClaims> {
+        let claims = self.claims.iter().filter(|c| !c.status.is_allocated()).cloned();
+        Ok(RefusedClaims { claims: claims.collect(), is_partial: self.is_partial })
+    }
+    async fn claim_heads(&self, _: &Caller, names: &[String]) -> ApiResult<Vec<ClaimHead>> {
+        let named = self.claims.iter().filter(|c| names.contains(&c.name));
+        let head =
+            |c: &Claim| ClaimHead { name: c.name.clone(), rv: c.rv, prefixes: c.status.allocated().count() };
+        Ok(named.map(head).collect())
+    }
+    async fn registry(&self, _: &Caller) -> ApiResult<Registry> {
+        let view = SpaceView::new(space(&self.claims, &self.foreign), 1, Policy::default());
+        let requests = self.claims.iter().flat_map(|c| &c.spec.address_space);
+        let named = requests.filter_map(|r| r.from.as_deref()?.parse().ok());
+        let blocks = named.chain(self.blocks.iter().map(|b| b.prefix)).collect();
+        Ok(Registry { view, claims: self.claims.len() as u64, blocks })
+    }
+    async fn listed_blocks(&self, _: &Caller) -> ApiResult<Vec<ListedBlock>> {
+        Ok(self.blocks.clone())
+    }
+    async fn save_block(&self, _: &Caller, prefix: &str, description: &str) -> ApiResult<ListedBlock> {
+        let (prefix, description) = read_block(prefix, description)?;
+        Ok(ListedBlock { prefix, description, created_at: super::now() })
+    }
+    async fn remove_block(&self, _: &Caller, _: &IpNet) -> ApiResult<()> {
+        Ok(())
+    }
     async fn save_network_claim(&self, _: &Caller, draft: &ClaimDraft) -> ApiResult<Claim> {
-        Ok(decided(&self.claims, &draft.name, &draft.spec))
+        if self.claims.iter().any(|c| c.name == draft.name) {
+            return Err(ApiError::conflict(format!("A claim named {} exists already.", draft.name)));
+        }
+        Ok(decided_beside(&space(&self.claims, &self.foreign), &draft.name, &draft.spec))
     }
     async fn delete_network_claim(&self, _: &Caller, _: &str, _: Option<LogPosition>) -> ApiResult<Claim> {
         none()

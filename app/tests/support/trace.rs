@@ -59,5 +59,6 @@ pub fn sample(name: &str, rtype: &str) -> Trace {
         queries: 7,
         elapsed_ms: 41.0,
         notes: vec!["No IPv6 on this host.".into()],
+        address_space: vec![],
     }
 }

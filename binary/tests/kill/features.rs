@@ -56,6 +56,7 @@ fn table(data: &str) -> &'static str {
         "channel-tests" | "fleet-key" => "settings",
         "connect-links" => "connect_links",
         "fleet-set" => "cluster_claims",
+        "listed-blocks" => "network_blocks",
         "released-prefixes" => "prefixes",
         "third-party-usage" => "host_budgets",
         other => panic!("{other:?} is in no table that this test knows"),

@@ -168,7 +168,7 @@ pub const FEATURES: &[Spec] = &[
         title: "registry of address space",
         guards: "creating and changing claims; they can still be read and released",
         needs: &[],
-        cleans: &["released-prefixes"],
+        cleans: &["released-prefixes", "listed-blocks"],
         waits_for: &["network-claims"],
     },
     Spec {

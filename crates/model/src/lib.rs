@@ -28,7 +28,7 @@ pub mod tools;
 
 pub mod views;
 
-pub use base::{ids, names, open_tools, serial, time, url};
+pub use base::{ids, names, open_tools, serial, time, url, words};
 pub use dns::nameserver;
 pub use finding::{culprit, test_case};
 pub use judgement::{

@@ -6,7 +6,7 @@
 use kube::api::{ApiResource, GroupVersionKind, Object, PostParams};
 use kube::runtime::wait::await_condition;
 use kube::{Api, Client, Config};
-use numbers::claim::{granted, validate};
+use numbers::client::{API_VERSION, Claiming, KIND, Next, Reply};
 use numbers::{AddressRequest, ClaimSpec, ClaimStatus, IpNet, Reference};
 
 /// A claim as an object of the API.
@@ -15,30 +15,41 @@ type NetworkClaim = Object<ClaimSpec, ClaimStatus>;
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn resource() -> ApiResource {
-    ApiResource::from_gvk(&GroupVersionKind::gvk("datumapis.com", "v1alpha", "NetworkClaim"))
+    let (group, version) = API_VERSION.split_once('/').unwrap_or_default();
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, KIND))
+}
+
+fn reply(claim: Option<NetworkClaim>) -> Reply {
+    claim.map_or(Reply::Missing, |c| Reply::Object { spec: c.spec, status: c.status })
 }
 
 /// Claims what the spec asks for, or takes up the claim of this name from an earlier run; returns the prefixes once all of
 /// them are allocated. Waits until then, however long: put a timeout around it.
 pub async fn claim(client: Client, name: &str, spec: ClaimSpec) -> Result<Vec<IpNet>> {
     // Before the server is asked: the same rules, with the same names of fields.
-    if let Some(error) = validate(&spec).into_iter().next() {
-        return Err(error.into());
-    }
+    let mut claiming = Claiming::new(name, spec.clone())?;
     let claims: Api<NetworkClaim> = Api::default_namespaced_with(client, &resource());
-    match claims.create(&PostParams::default(), &Object::new(name, &resource(), spec.clone())).await {
-        Err(kube::Error::Api(status)) if status.is_already_exists() => {
-            if claims.get(name).await?.spec != spec {
-                return Err(format!("the claim {name} exists and asks for something else").into());
+    loop {
+        let came = match claiming.next() {
+            Next::Use(prefixes) => return Ok(prefixes.clone()),
+            Next::Create => {
+                let new = Object::new(name, &resource(), spec.clone());
+                match claims.create(&PostParams::default(), &new).await {
+                    Err(kube::Error::Api(status)) if status.is_already_exists() => Reply::Exists,
+                    created => reply(Some(created?)),
+                }
             }
-        }
-        created => drop(created?),
+            Next::Read => reply(claims.get_opt(name).await?),
+            Next::Wait(_) => {
+                let is_over = |claim: Option<&NetworkClaim>| {
+                    let is_granted = |s: &ClaimStatus| claiming.is_granted(s);
+                    claim.is_none_or(|c| c.spec != spec || c.status.as_ref().is_some_and(is_granted))
+                };
+                reply(await_condition(claims.clone(), name, is_over).await?)
+            }
+        };
+        claiming.reply(came)?;
     }
-    let is_allocated = |claim: Option<&NetworkClaim>| {
-        claim.and_then(|c| c.status.as_ref()).is_some_and(|status| granted(&spec, status).is_ok())
-    };
-    let claim = await_condition(claims, name, is_allocated).await?.ok_or("the claim was deleted")?;
-    Ok(granted(&spec, &claim.status.unwrap_or_default())?)
 }
 
 #[tokio::main]

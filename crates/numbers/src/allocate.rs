@@ -1,7 +1,7 @@
 //! The registry's decision about a claim: a pure function of what is held, the policy, and what is asked for.
 
 use crate::claim::{
-    AddressRecord, AddressRequest, ClaimSpec, ClaimStatus, FREE_BUT_REFUSED, Read, RecordState, Reference,
+    AddressRecord, AddressRequest, ClaimSpec, ClaimStatus, Read, RecordState, Reference, free_but_refused,
     read,
 };
 use crate::prefix::overlaps;
@@ -55,11 +55,12 @@ pub fn allocate(
             };
         }
     }
-    let refused = outcome.iter().flatten().any(|o| matches!(o, Outcome::Refused(..)));
+    let is_refused = |o: &Option<Outcome>| matches!(o, Some(Outcome::Refused(..)));
+    let refused = outcome.iter().position(is_refused).map(|at| cause(&spec.address_space[at], at));
     let records = spec.address_space.iter().zip(outcome).enumerate();
     let records = records.map(|(at, (request, outcome))| {
-        let record =
-            outcome.map_or_else(|| record(request, None, now), |o| o.into_record(request, refused, now));
+        let record = outcome
+            .map_or_else(|| record(request, None, now), |o| o.into_record(request, refused.as_deref(), now));
         let same = refusal_before(before, at, request).filter(|_| record.status == RecordState::Unavailable);
         AddressRecord { date: same.map_or(record.date, |r| r.date), ..record }
     });
@@ -67,6 +68,15 @@ pub fn allocate(
     let is_same = !before.address_space.is_empty() && before.is_allocated() == status.is_allocated();
     status.since = before.known_since().filter(|_| is_same).or(Some(now));
     status
+}
+
+/// A request in a few words, as what its claim is refused for.
+fn cause(request: &AddressRequest, at: usize) -> String {
+    match (&request.prefix, &request.from, request.prefix_length) {
+        (Some(prefix), ..) => prefix.clone(),
+        (None, Some(from), Some(len)) => format!("the /{len} from {from}"),
+        _ => format!("spec.addressSpace[{at}]"),
+    }
 }
 
 /// The record that refused the same request before: since then it is unavailable.
@@ -119,18 +129,19 @@ enum Outcome {
 }
 
 impl Outcome {
-    fn into_record(self, request: &AddressRequest, claim_refused: bool, now: Timestamp) -> AddressRecord {
+    fn into_record(self, request: &AddressRequest, cause: Option<&str>, now: Timestamp) -> AddressRecord {
         let allocated = RecordState::Allocated;
         match self {
             Outcome::Kept(prefix, date) => {
                 AddressRecord { status: allocated, ..record(request, Some(prefix), date) }
             }
-            Outcome::New(prefix) if !claim_refused => {
-                AddressRecord { status: allocated, ..record(request, Some(prefix), now) }
-            }
-            Outcome::New(prefix) => {
-                AddressRecord { message: Some(FREE_BUT_REFUSED.into()), ..record(request, Some(prefix), now) }
-            }
+            Outcome::New(prefix) => match cause {
+                None => AddressRecord { status: allocated, ..record(request, Some(prefix), now) },
+                Some(cause) => AddressRecord {
+                    message: Some(free_but_refused(cause)),
+                    ..record(request, Some(prefix), now)
+                },
+            },
             Outcome::Refused(prefix, message, holding) => AddressRecord {
                 message: Some(message),
                 held_by: holding.as_ref().map(|h| h.holder.claim.clone()),

@@ -87,14 +87,20 @@ pub struct AddressRecord {
     pub held_prefix: Option<String>,
 }
 
-/// Why a record of a refused claim whose own prefix is free is not allocated.
-pub(crate) const FREE_BUT_REFUSED: &str =
-    "Free, but a claim is allocated as a whole, and another entry was refused.";
+/// How the message of a record begins whose own prefix is free, and whose claim is refused for another one. Stored messages
+/// of earlier versions begin so, too.
+const FREE_BUT_REFUSED: &str = "Free, but a claim is allocated as a whole";
+
+/// Why such a record is not allocated: what its claim is refused for.
+pub(crate) fn free_but_refused(cause: &str) -> String {
+    format!("{FREE_BUT_REFUSED}. Change or remove {cause}.")
+}
 
 impl AddressRecord {
     /// True when it is itself what its claim is refused for, rather than free and refused with another record.
     pub fn is_conflict(&self) -> bool {
-        self.status == RecordState::Unavailable && self.message.as_deref() != Some(FREE_BUT_REFUSED)
+        self.status == RecordState::Unavailable
+            && !self.message.as_deref().is_some_and(|m| m.starts_with(FREE_BUT_REFUSED))
     }
 }
 

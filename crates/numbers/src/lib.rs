@@ -3,15 +3,16 @@
 //! Pure: no I/O, no clock, knows nothing else of the product. [`prefix`] is the algebra of single prefixes, [`RangeSet`]
 //! of sets of addresses, [`Space`] is who holds what, [`claim`] is what a component asks for and what it gets.
 //!
-//! A component that claims addresses uses the same types over any client of the resource API. `examples/claim.rs` does so
-//! with `kube`: it checks its claim with [`claim::validate`], creates it, waits, and checks the answer with
-//! [`claim::granted`].
+//! A component that claims addresses uses the same types over any client of the resource API: [`client::Claiming`] says what
+//! to send, waits and checks what came. `examples/claim.rs` does so with `kube`.
 
 mod allocate;
 pub mod claim;
+pub mod client;
 pub mod prefix;
 mod ranges;
 mod space;
+mod view;
 pub mod well_known;
 
 pub use allocate::allocate;
@@ -20,3 +21,4 @@ pub use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 pub use prefix::PrefixError;
 pub use ranges::RangeSet;
 pub use space::{Holder, Holding, Overlap, Policy, Space, Survey, Tenant};
+pub use view::SpaceView;

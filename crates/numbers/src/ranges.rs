@@ -65,10 +65,21 @@ impl RangeSet {
         }
     }
 
+    /// True when no address is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.v4.is_empty() && self.v6.is_empty()
+    }
+
     /// True when at least one address of the prefix is in the set.
     pub fn intersects(&self, prefix: &IpNet) -> bool {
         let (first, last) = bounds(prefix);
         self.family(prefix).range(..=last).next_back().is_some_and(|(_, &l)| l >= first)
+    }
+
+    /// True when every address of the prefix is in the set.
+    pub fn contains(&self, prefix: &IpNet) -> bool {
+        let (first, last) = bounds(prefix);
+        self.family(prefix).range(..=first).next_back().is_some_and(|(_, &l)| l >= last)
     }
 
     /// The ranges inside a block, cut at its ends, in order.
@@ -156,6 +167,15 @@ impl RangeSet {
             }
         }
         best.and_then(|b| from_bounds(v4, bounds(&b).0, len))
+    }
+
+    /// Takes every address of another set that lies inside a block out.
+    pub fn remove_within(&mut self, other: &RangeSet, block: &IpNet) {
+        for (f, l) in other.within(block) {
+            for prefix in of_range(is_v4(block), f, l) {
+                self.remove(&prefix);
+            }
+        }
     }
 
     /// Adds every address of another set that lies inside a block.

@@ -6,6 +6,7 @@ use crate::ranges::RangeSet;
 use ipnet::IpNet;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// A party whose claims may not see those of other parties.
 pub type Tenant = i64;
@@ -86,103 +87,141 @@ fn key(prefix: &IpNet) -> Key {
     (!is_v4(prefix), bounds(prefix).0, prefix.prefix_len())
 }
 
-/// All allocated prefixes of all tenants.
+/// What one tenant holds.
+#[derive(Debug, Clone, Default)]
+struct Owned {
+    /// Its allocations are disjoint, so that a prefix has one.
+    by_prefix: BTreeMap<Key, Arc<Holding>>,
+    ranges: RangeSet,
+}
+
+impl Owned {
+    /// The allocation that contains a prefix.
+    fn covering(&self, prefix: &IpNet) -> Option<&Holding> {
+        (0..=prefix.prefix_len()).find_map(|len| {
+            let wider = IpNet::new(prefix.addr(), len).ok()?.trunc();
+            self.by_prefix.get(&key(&wider)).map(|h| &**h)
+        })
+    }
+
+    /// Allocations inside a block, the block itself included, by address.
+    fn within(&self, block: &IpNet) -> impl Iterator<Item = &Holding> {
+        let (first, last) = bounds(block);
+        let family = !is_v4(block);
+        let range = (family, first, block.prefix_len())..=(family, last, u8::MAX);
+        self.by_prefix.range(range).map(|(_, h)| &**h)
+    }
+}
+
+/// All allocated prefixes of all tenants. A copy shares what neither changes: it costs a step for each tenant, and the copy of
+/// a tenant's own index when that tenant's is written next.
 #[derive(Debug, Clone, Default)]
 pub struct Space {
-    by_prefix: BTreeMap<Key, Vec<Holding>>,
-    by_tenant: HashMap<Tenant, RangeSet>,
+    by_tenant: HashMap<Tenant, Arc<Owned>>,
 }
 
 impl Space {
     /// Records an allocation.
     pub fn insert(&mut self, holding: Holding) {
-        self.by_tenant.entry(holding.holder.tenant).or_default().insert(&holding.prefix);
-        self.by_prefix.entry(key(&holding.prefix)).or_default().push(holding);
+        let owned = Arc::make_mut(self.by_tenant.entry(holding.holder.tenant).or_default());
+        owned.ranges.insert(&holding.prefix);
+        owned.by_prefix.insert(key(&holding.prefix), Arc::new(holding));
     }
 
     /// Takes an allocation back; false when it was not there.
     pub fn remove(&mut self, prefix: &IpNet, tenant: Tenant, claim: &str) -> bool {
-        let Some(here) = self.by_prefix.get_mut(&key(prefix)) else { return false };
-        let Some(i) = here.iter().position(|h| h.holder.tenant == tenant && h.holder.claim == claim) else {
-            return false;
-        };
-        here.swap_remove(i);
-        if here.is_empty() {
-            self.by_prefix.remove(&key(prefix));
-        }
+        let is_held = self.holding(tenant, prefix).is_some_and(|h| h.holder.claim == claim);
+        let Some(owned) = self.by_tenant.get_mut(&tenant).filter(|_| is_held) else { return false };
+        let owned = Arc::make_mut(owned);
+        owned.by_prefix.remove(&key(prefix));
         // Allocations of one tenant are disjoint, so that no other one needs these addresses.
-        if let Some(set) = self.by_tenant.get_mut(&tenant) {
-            set.remove(prefix);
+        owned.ranges.remove(prefix);
+        if owned.by_prefix.is_empty() {
+            self.by_tenant.remove(&tenant);
         }
         true
     }
 
     /// How many prefixes are allocated.
     pub fn len(&self) -> usize {
-        self.by_prefix.values().map(Vec::len).sum()
+        self.by_tenant.values().map(|owned| owned.by_prefix.len()).sum()
     }
 
     /// True when nothing is allocated.
     pub fn is_empty(&self) -> bool {
-        self.by_prefix.is_empty()
+        self.by_tenant.is_empty()
     }
 
-    /// Allocations that contain a prefix, the shortest first.
-    fn containing<'a>(&'a self, prefix: &'a IpNet) -> impl Iterator<Item = &'a Holding> {
-        (0..=prefix.prefix_len())
-            .filter_map(move |len| {
-                let wider = IpNet::new(prefix.addr(), len).ok()?.trunc();
-                self.by_prefix.get(&key(&wider))
-            })
-            .flatten()
+    /// A tenant's allocation of exactly this prefix.
+    pub fn holding(&self, tenant: Tenant, prefix: &IpNet) -> Option<&Holding> {
+        self.by_tenant.get(&tenant)?.by_prefix.get(&key(prefix)).map(|h| &**h)
     }
 
-    /// Allocations inside a block, the block itself included, by address.
-    pub fn within(&self, block: &IpNet) -> impl Iterator<Item = &Holding> {
-        let (first, last) = bounds(block);
-        let family = !is_v4(block);
-        let range = (family, first, block.prefix_len())..=(family, last, u8::MAX);
-        self.by_prefix.range(range).flat_map(|(_, h)| h)
+    /// A tenant's allocations inside a block, the block itself included, by address.
+    pub fn within(&self, tenant: Tenant, block: &IpNet) -> impl Iterator<Item = &Holding> {
+        self.by_tenant.get(&tenant).into_iter().flat_map(|owned| owned.within(block))
+    }
+
+    /// All allocations of a tenant: IPv4 before IPv6, by address.
+    pub fn held(&self, tenant: Tenant) -> impl Iterator<Item = &Holding> {
+        self.by_tenant.get(&tenant).into_iter().flat_map(|owned| owned.by_prefix.values().map(|h| &**h))
     }
 
     /// The allocation of a tenant that covers an address.
     pub fn covering(&self, tenant: Tenant, address: IpAddr) -> Option<&Holding> {
-        let host = crate::prefix::host(address);
-        // At most one: allocations of one tenant are disjoint.
-        (0..=host.max_prefix_len()).find_map(|len| {
-            let prefix = IpNet::new(address, len).ok()?.trunc();
-            self.by_prefix.get(&key(&prefix))?.iter().find(|h| h.holder.tenant == tenant)
-        })
+        self.containing(tenant, &crate::prefix::host(address))
+    }
+
+    /// The allocation of a tenant that contains a prefix.
+    pub fn containing(&self, tenant: Tenant, prefix: &IpNet) -> Option<&Holding> {
+        self.by_tenant.get(&tenant)?.covering(prefix)
     }
 
     /// What is in the way of allocating a prefix to a tenant.
     pub fn overlap(&self, tenant: Tenant, prefix: &IpNet, policy: &Policy) -> Option<Overlap> {
-        let own = self.by_tenant.get(&tenant).is_some_and(|set| set.intersects(prefix));
-        let mut all = self.containing(prefix).chain(self.within(prefix));
-        if own {
-            return all.find(|h| h.holder.tenant == tenant).cloned().map(Overlap::Own);
+        if self.is_held(tenant, prefix) {
+            let own = self.containing(tenant, prefix).or_else(|| self.within(tenant, prefix).next());
+            return own.cloned().map(Overlap::Own);
         }
-        let foreign = self.by_tenant.iter().any(|(other, set)| *other != tenant && set.intersects(prefix));
-        (foreign && all.any(|h| h.holder.tenant != tenant && !policy.allows(&h.prefix, prefix)))
-            .then_some(Overlap::Foreign)
+        let others = self
+            .by_tenant
+            .iter()
+            .filter(|(other, owned)| **other != tenant && owned.ranges.intersects(prefix));
+        let is_in_the_way = |owned: &Owned| {
+            owned
+                .covering(prefix)
+                .into_iter()
+                .chain(owned.within(prefix))
+                .any(|h| !policy.allows(&h.prefix, prefix))
+        };
+        others.into_iter().any(|(_, owned)| is_in_the_way(owned)).then_some(Overlap::Foreign)
     }
 
     /// The addresses of a block that a tenant can't claim.
     pub fn used(&self, tenant: Tenant, block: &IpNet, policy: &Policy) -> RangeSet {
-        let mut used = RangeSet::default();
-        for (other, set) in &self.by_tenant {
-            if *other == tenant {
-                used.insert_within(set, block);
-                continue;
-            }
-            let mut theirs = RangeSet::default();
-            theirs.insert_within(set, block);
-            for shared in &policy.shared {
-                theirs.remove(shared);
-            }
-            used.insert_within(&theirs, block);
+        let mut used = self.held_by_others(tenant, block, policy);
+        if let Some(own) = self.by_tenant.get(&tenant) {
+            used.insert_within(&own.ranges, block);
         }
         used
+    }
+
+    /// Those of them that other tenants hold, and not this one too.
+    pub fn foreign(&self, tenant: Tenant, block: &IpNet, policy: &Policy) -> RangeSet {
+        let mut foreign = self.held_by_others(tenant, block, policy);
+        if let Some(own) = self.by_tenant.get(&tenant).filter(|_| !foreign.is_empty()) {
+            foreign.remove_within(&own.ranges, block);
+        }
+        foreign
+    }
+
+    fn held_by_others(&self, tenant: Tenant, block: &IpNet, policy: &Policy) -> RangeSet {
+        let mut all = RangeSet::default();
+        for (_, owned) in self.by_tenant.iter().filter(|(other, _)| **other != tenant) {
+            all.insert_within(&owned.ranges, block);
+        }
+        policy.shared.iter().for_each(|shared| all.remove(shared));
+        all
     }
 
     /// Calls `f` with the addresses of a block that a tenant can't claim; of addresses outside of it, the set says nothing.
@@ -194,12 +233,12 @@ impl Space {
         f: impl FnOnce(&RangeSet) -> R,
     ) -> R {
         // One tenant alone needs no copy of its ranges.
-        let alone = self.by_tenant.iter().all(|(t, set)| *t == tenant || !set.intersects(block));
+        let alone = self.by_tenant.iter().all(|(t, owned)| *t == tenant || !owned.ranges.intersects(block));
         if !alone {
             return f(&self.used(tenant, block, policy));
         }
         match self.by_tenant.get(&tenant) {
-            Some(own) => f(own),
+            Some(own) => f(&own.ranges),
             None => f(&RangeSet::default()),
         }
     }
@@ -211,17 +250,16 @@ impl Space {
 
     /// True when a tenant holds an address of a prefix.
     pub fn is_held(&self, tenant: Tenant, prefix: &IpNet) -> bool {
-        self.by_tenant.get(&tenant).is_some_and(|own| own.intersects(prefix))
+        self.by_tenant.get(&tenant).is_some_and(|own| own.ranges.intersects(prefix))
     }
 
     /// Who holds what of a prefix and what is free, as far as a tenant may know; lists have at most `limit` entries.
     pub fn survey(&self, tenant: Tenant, prefix: &IpNet, policy: &Policy, limit: usize) -> Survey {
-        let is_own = |h: &&Holding| h.holder.tenant == tenant;
-        let covering = self.containing(prefix).filter(is_own).find(|h| h.prefix != *prefix).cloned();
-        let mut inside = self.within(prefix).filter(is_own);
+        let covering = self.containing(tenant, prefix).filter(|h| h.prefix != *prefix).cloned();
+        let mut inside = self.within(tenant, prefix);
         let held: Vec<Holding> = inside.by_ref().take(limit).cloned().collect();
         let more_held = inside.count();
-        let own = self.by_tenant.get(&tenant).map_or(0, |own| own.count_within(prefix));
+        let own = self.by_tenant.get(&tenant).map_or(0, |own| own.ranges.count_within(prefix));
         self.with_used(tenant, prefix, policy, |set| {
             let (free, more_free) = set.first_free(prefix, limit);
             let largest_free = if more_free == 0 {
@@ -237,7 +275,7 @@ impl Space {
     /// Checks what [`Space::remove`] relies on: the allocations of a tenant are disjoint.
     #[doc(hidden)]
     pub fn first_double(&self, tenant: Tenant) -> Option<(IpNet, IpNet)> {
-        let mut own = self.by_prefix.values().flatten().filter(|h| h.holder.tenant == tenant);
+        let mut own = self.held(tenant);
         let mut before = own.next()?.prefix;
         for h in own {
             if overlaps(&before, &h.prefix) {

@@ -3,8 +3,8 @@
 use numbers::claim::{DESCRIPTION_MAX, granted, validate};
 use numbers::prefix::overlaps;
 use numbers::{
-    AddressRequest, ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, RecordState, Reference, Space,
-    Tenant, allocate,
+    AddressRecord, AddressRequest, ClaimSpec, ClaimStatus, Holder, Holding, IpNet, Policy, RangeSet,
+    RecordState, Reference, Space, SpaceView, Tenant, allocate,
 };
 use proptest::prelude::*;
 
@@ -155,7 +155,18 @@ fn a_claim_is_allocated_whole_or_its_records_say_why() {
         Some("Overlaps 10.20.5.0/24, held by web-front since Nov 20, 2026.")
     );
     assert_eq!(free.status, RecordState::Unavailable);
-    assert!(free.message.as_deref().unwrap().starts_with("Free, but a claim is allocated as a whole"));
+    assert_eq!(
+        free.message.as_deref(),
+        Some("Free, but a claim is allocated as a whole. Change or remove 10.20.5.128/25.")
+    );
+    assert!(refused.is_conflict() && !free.is_conflict());
+    // What an earlier version stored is read as the same.
+    let earlier = "Free, but a claim is allocated as a whole, and another entry was refused.";
+    assert!(!AddressRecord { message: Some(earlier.into()), ..free.clone() }.is_conflict());
+    let any = spec(&[any_of("10.20.5.0/24", 26), exact("10.9.0.0/24")]);
+    let edge = claim(&mut space, &policy, 1, "any", &any);
+    let words = edge.address_space[1].message.as_deref().unwrap();
+    assert!(words.ends_with("Change or remove the /26 from 10.20.5.0/24."), "{words}");
     assert_eq!(space.len(), 1);
     assert_eq!(space.covering(1, "10.20.5.200".parse().unwrap()).unwrap().holder.claim, "web-front");
     assert!(space.covering(2, "10.20.5.200".parse().unwrap()).is_none(), "another tenant does not see it");
@@ -185,6 +196,39 @@ fn other_tenants_are_in_the_way_unless_the_policy_shares_the_space_and_are_never
     // The larger prefix reaches beyond the shared space; what both hold lies inside it.
     assert!(claim(&mut space, &shared, 3, "c", &spec(&[exact("10.0.0.0/7")])).is_allocated());
     assert!(!claim(&mut space, &shared, 1, "d", &spec(&[exact("11.0.0.0/8")])).is_allocated());
+}
+
+#[test]
+fn a_view_tells_which_addresses_others_hold_and_nothing_else_and_stays_as_it_was() {
+    let (strict, shared) = (Policy::default(), Policy { shared: vec!["10.1.0.0/16".parse().unwrap()] });
+    let mut space = Space::default();
+    claim(&mut space, &strict, 1, "mine", &spec(&[exact("10.0.0.0/24")]));
+    claim(&mut space, &strict, 2, "secret", &spec(&[exact("10.0.1.0/24"), exact("10.1.0.0/24")]));
+    let block: IpNet = "10.0.0.0/15".parse().unwrap();
+    let before = SpaceView::new(space.clone(), 1, strict.clone());
+    let ranges = |set: &RangeSet| set.free(&block).iter().map(ToString::to_string).collect::<Vec<_>>();
+    let foreign = before.foreign(&block);
+    assert!(
+        foreign.contains(&"10.0.1.0/24".parse().unwrap())
+            && foreign.intersects(&"10.1.0.0/16".parse().unwrap())
+    );
+    assert!(!foreign.intersects(&"10.0.0.0/24".parse().unwrap()));
+    assert!(before.used(&block).contains(&"10.0.0.0/23".parse().unwrap()));
+    let names = |view: &SpaceView| view.held().map(|h| h.holder.claim.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&before), ["mine"]);
+    assert!(!format!("{:?}", before.survey(&block, 9)).contains("secret"));
+    // Where tenants may overlap, others count for nothing.
+    let open = SpaceView::new(space.clone(), 1, shared);
+    assert!(!open.foreign(&block).intersects(&"10.1.0.0/16".parse().unwrap()));
+    // What is written later does not change it.
+    let was = ranges(&before.used(&block));
+    claim(&mut space, &strict, 1, "late", &spec(&[exact("10.0.2.0/24")]));
+    claim(&mut space, &strict, 3, "other", &spec(&[exact("10.0.3.0/24")]));
+    assert!(space.remove(&"10.0.1.0/24".parse().unwrap(), 2, "secret"));
+    assert_eq!((ranges(&before.used(&block)), names(&before)), (was, vec!["mine".to_string()]));
+    assert_eq!(names(&SpaceView::new(space, 1, strict)), ["mine", "late"]);
+    assert_eq!(before.blocks(&["10.0.0.0/16".parse().unwrap()]), ["10.0.0.0/16".parse::<IpNet>().unwrap()]);
+    assert_eq!(before.blocks(&[]), ["10.0.0.0/24".parse::<IpNet>().unwrap()]);
 }
 
 #[test]

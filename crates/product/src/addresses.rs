@@ -3,6 +3,7 @@
 use super::{Services, unavailable};
 use crate::Work;
 use futures::StreamExt as _;
+use model::dns::{Record, Trace};
 use model::fqdn::FqdnReport;
 use model::ids::{Caller, OrgId, Vantage};
 use model::names::Fqdn;
@@ -23,7 +24,7 @@ use store::{Pointing, Store, StoredCover};
 /// Addresses of a domain that are placed.
 const PLACED_MAX: usize = 200;
 /// Blocks in which addresses that no claim covers are looked for.
-const BLOCKS_MAX: u32 = 10_000;
+pub(super) const BLOCKS_MAX: u32 = 10_000;
 /// Released prefixes that are reviewed.
 const RELEASED_MAX: u32 = 1_000;
 /// Areas (blocks and released prefixes, aggregated) whose names are reviewed, and the addresses that are read for it.
@@ -64,6 +65,25 @@ pub async fn place_report(store: &dyn Store, org: OrgId, r: &mut FqdnReport) -> 
     let found = r.addresses.iter().take(PLACED_MAX).map(|a| (r.name.as_str(), rtype(a), *a));
     let placed = place_all(store, org, found.collect()).await?;
     r.address_space = placed.into_iter().map(Into::into).collect();
+    Ok(())
+}
+
+/// Adds to a trace where the addresses of its answer lie.
+///
+/// # Errors
+/// Those of the store.
+pub async fn place_trace(store: &dyn Store, org: OrgId, t: &mut Trace) -> Result<(), store::Error> {
+    let address = |r: &Record| match r.rtype.as_str() {
+        "A" => r.data.parse().ok().map(IpAddr::V4).map(|a| ("A", a)),
+        "AAAA" => r.data.parse().ok().map(IpAddr::V6).map(|a| ("AAAA", a)),
+        _ => None,
+    };
+    let name = |r: &Record| r.name.trim_end_matches('.').to_string();
+    let found: Vec<_> =
+        t.records.iter().filter_map(|r| Some((name(r), address(r)?))).take(PLACED_MAX).collect();
+    let found = found.iter().map(|(name, (rtype, address))| (name.as_str(), *rtype, *address));
+    let placed = place_all(store, org, found.collect()).await?;
+    t.address_space = placed.into_iter().map(Into::into).collect();
     Ok(())
 }
 

@@ -9,8 +9,10 @@ use model::scan::{Live, LogEntry, Op};
 use numbers::IpNet;
 use service::addresses::{AddressReview, PlacedAddress, PointerCursor, Pointers};
 use service::policy::{Action, authorize};
-use service::resources::{Changes, Claim, ClaimDraft, Cover, DomainObject, ResourceBackend};
-use service::space::PrefixSpace;
+use service::resources::{
+    Changes, Claim, ClaimDraft, ClaimHead, Cover, DomainObject, RefusedClaims, Registry, ResourceBackend,
+};
+use service::space::{BLOCKS_MAX, ListedBlock, PrefixSpace, read_block};
 use service::{ApiError, ApiResult, ErrorKind};
 use std::time::Duration;
 use store::{LogRead, NetworkClaimWrite, StoredCover, StoredDomain, StoredNetworkClaim};
@@ -20,6 +22,8 @@ use tokio::sync::broadcast::error::RecvError;
 const LOG_READ: u32 = 1_000;
 /// Objects of one call.
 const OBJECTS_MAX: u32 = 1_000;
+/// Refused claims of one call.
+const REFUSED_MAX: u32 = 5_000;
 
 fn claim(c: StoredNetworkClaim) -> Claim {
     let StoredNetworkClaim { name, rv, metadata, spec, status, created_at, .. } = c;
@@ -27,8 +31,8 @@ fn claim(c: StoredNetworkClaim) -> Claim {
 }
 
 pub(super) fn cover(c: StoredCover) -> Cover {
-    let StoredCover { prefix, claim, reference, since, released_at } = c;
-    Cover { prefix, claim, reference, since, released_at }
+    let StoredCover { prefix, claim, reference, since, released_at, released_by } = c;
+    Cover { prefix, claim, reference, since, released_at, released_by }
 }
 
 fn domain(d: StoredDomain) -> DomainObject {
@@ -142,6 +146,66 @@ impl ResourceBackend for Services {
         read.map(claim).ok_or_else(|| changed(name)(store::Error::NotFound))
     }
 
+    async fn refused_claims(&self, caller: &Caller) -> ApiResult<RefusedClaims> {
+        authorize(caller, Action::RefusedClaims)?;
+        let (claims, is_all) =
+            self.store().refused_claims(caller.org, REFUSED_MAX).await.map_err(unavailable)?;
+        Ok(RefusedClaims { claims: claims.into_iter().map(claim).collect(), is_partial: !is_all })
+    }
+
+    async fn claim_heads(&self, caller: &Caller, names: &[String]) -> ApiResult<Vec<ClaimHead>> {
+        authorize(caller, Action::ClaimHeads)?;
+        let names = names.get(..OBJECTS_MAX as usize).unwrap_or(names);
+        let heads = self.store().claim_heads(caller.org, names).await.map_err(unavailable)?;
+        let head = |h: store::ClaimHead| ClaimHead { name: h.name, rv: h.rv, prefixes: h.prefixes };
+        Ok(heads.into_iter().map(head).collect())
+    }
+
+    async fn registry(&self, caller: &Caller) -> ApiResult<Registry> {
+        authorize(caller, Action::Registry)?;
+        let max = crate::addresses::BLOCKS_MAX;
+        let read = self.store().registry(caller.org, &self.overlap, max).await.map_err(unavailable)?;
+        Ok(Registry { view: read.view, claims: read.claims, blocks: read.blocks })
+    }
+
+    async fn listed_blocks(&self, caller: &Caller) -> ApiResult<Vec<ListedBlock>> {
+        authorize(caller, Action::ListedBlocks)?;
+        let blocks = self.store().listed_blocks(caller.org).await.map_err(unavailable)?;
+        let listed = |b: store::ListedBlock| ListedBlock {
+            prefix: b.prefix,
+            description: b.description,
+            created_at: b.created_at,
+        };
+        Ok(blocks.into_iter().map(listed).collect())
+    }
+
+    async fn save_block(&self, caller: &Caller, prefix: &str, description: &str) -> ApiResult<ListedBlock> {
+        authorize(caller, Action::SaveBlock)?;
+        let _use = self.using("network-claim")?;
+        let (prefix, description) = read_block(prefix, description)?;
+        let block = store::ListedBlock { prefix, description, created_at: self.now() };
+        let new = Some(block.description.clone()).filter(|d| !d.is_empty());
+        let log = self.identity.entry(caller, "network.block", &prefix.to_string(), new);
+        self.store().save_block(&block, BLOCKS_MAX as u64, &log).await.map_err(|e| match e {
+            store::Error::Full { limit } => ApiError::invalid(format!(
+                "An organisation lists at most {limit} blocks. Remove one that is no longer needed."
+            )),
+            e => unavailable(e),
+        })?;
+        Ok(ListedBlock { prefix, description: block.description, created_at: block.created_at })
+    }
+
+    async fn remove_block(&self, caller: &Caller, prefix: &IpNet) -> ApiResult<()> {
+        authorize(caller, Action::RemoveBlock)?;
+        let log = self.identity.entry(caller, "network.unblock", &prefix.to_string(), None);
+        self.store().remove_block(prefix, &log).await.map_err(|e| match e {
+            store::Error::NotFound => ApiError::not_found(format!(
+                "{prefix} is not a block that this organisation lists. Blocks that claims name go with the claims."
+            )),
+            e => unavailable(e),
+        })
+    }
+
     async fn save_network_claim(&self, caller: &Caller, draft: &ClaimDraft) -> ApiResult<Claim> {
         authorize(caller, Action::SaveNetworkClaim)?;
         let _use = match self.using("network-claim") {
@@ -173,6 +237,10 @@ impl ResourceBackend for Services {
             store::Error::Full { limit } => ApiError::forbidden(format!(
                 "The quota of {limit} claims of address space of this organisation is used up. Release claims, or ask the \
                  operator of this server for more (--max-network-claims)."
+            )),
+            store::Error::Conflict if draft.expected.is_none() => ApiError::conflict(format!(
+                "A claim named {} exists already. Choose another name, or change that claim.",
+                draft.name
             )),
             e => changed(&draft.name)(e),
         })?;

@@ -290,7 +290,15 @@ impl Backend for Services {
         let understood = DomainName::read(input).map_err(|e| ApiError::invalid(e.to_string()))?;
         let name = understood.name;
         let _permit = self.enter(caller, Work::Scan).await?;
-        let (observation, raw) = self.asking_for(caller)?.scanner.look(&name, &NoProgress).await;
+        let (mut observation, raw) = self.asking_for(caller)?.scanner.look(&name, &NoProgress).await;
+        let mut address_space = Vec::new();
+        // A visitor has no organisation whose registry it could see.
+        if caller.visitor.is_none() {
+            let placed = crate::place_addresses(&**self.store(), caller.org, &observation).await;
+            let placed = placed.map_err(unavailable)?;
+            observation.findings.extend(placed.iter().filter_map(|p| p.finding(name.as_str())));
+            address_space = placed.into_iter().map(Into::into).collect();
+        }
         let in_inventory = self.store().item(caller.org, &name).await.map_err(unavailable)?.is_some();
         Ok(ScanReport {
             unicode: name.unicode(),
@@ -298,6 +306,7 @@ impl Backend for Services {
             note: understood.note,
             observation,
             raw,
+            address_space,
             in_inventory,
             now: self.now(),
         })
@@ -308,7 +317,12 @@ impl Backend for Services {
         let name = Fqdn::read(name).map_err(|e| ApiError::invalid(e.to_string()))?.name;
         dns::known_type(rtype).map_err(|e| query_error(&e))?;
         let _permit = self.enter(caller, Work::Trace).await?;
-        self.asking_for(caller)?.engine.trace(&name, rtype).await.map_err(|e| query_error(&e))
+        let mut trace =
+            self.asking_for(caller)?.engine.trace(&name, rtype).await.map_err(|e| query_error(&e))?;
+        if caller.visitor.is_none() {
+            crate::place_trace(&**self.store(), caller.org, &mut trace).await.map_err(unavailable)?;
+        }
+        Ok(trace)
     }
 
     async fn check(

@@ -89,6 +89,12 @@ pub enum Action {
     EventObjects,
     NetworkClaims,
     NetworkClaim,
+    RefusedClaims,
+    ClaimHeads,
+    Registry,
+    ListedBlocks,
+    SaveBlock,
+    RemoveBlock,
     SaveNetworkClaim,
     DeleteNetworkClaim,
     Addresses,
@@ -151,7 +157,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 111] = [
+    pub const ALL: [Action; 117] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -205,6 +211,12 @@ impl Action {
         Action::EventObjects,
         Action::NetworkClaims,
         Action::NetworkClaim,
+        Action::RefusedClaims,
+        Action::ClaimHeads,
+        Action::Registry,
+        Action::ListedBlocks,
+        Action::SaveBlock,
+        Action::RemoveBlock,
         Action::SaveNetworkClaim,
         Action::DeleteNetworkClaim,
         Action::Addresses,
@@ -323,6 +335,12 @@ impl Action {
             Action::EventObjects => ("event_objects", Viewer, Read, "see events"),
             Action::NetworkClaims => ("network_claims", Viewer, Read, "list claims of address space"),
             Action::NetworkClaim => ("network_claim", Viewer, Read, "see a claim of address space"),
+            Action::RefusedClaims => ("refused_claims", Viewer, Read, "list claims of address space"),
+            Action::ClaimHeads => ("claim_heads", Viewer, Read, "list claims of address space"),
+            Action::Registry => ("registry", Viewer, Read, "see claims of address space"),
+            Action::ListedBlocks => ("listed_blocks", Viewer, Read, "see blocks of address space"),
+            Action::SaveBlock => ("save_block", Member, Write, "list blocks of address space"),
+            Action::RemoveBlock => ("remove_block", Member, Write, "remove blocks of address space"),
             Action::SaveNetworkClaim => ("save_network_claim", Member, Write, "claim address space"),
             Action::DeleteNetworkClaim => ("delete_network_claim", Member, Write, "release address space"),
             Action::Addresses => ("addresses", Viewer, Read, "see claims of address space"),

@@ -3,7 +3,7 @@
 
 use crate::ApiResult;
 use crate::addresses::{AddressReview, PlacedAddress, PointerCursor, Pointers};
-use crate::space::PrefixSpace;
+use crate::space::{ListedBlock, PrefixSpace};
 use async_trait::async_trait;
 use model::event::Event;
 use model::ids::{Caller, EventId, LogPosition};
@@ -12,7 +12,7 @@ use model::item::Item;
 use model::names::DomainName;
 use model::observation::Observation;
 use model::scan::LogEntry;
-use numbers::{ClaimSpec, ClaimStatus, IpNet, Reference};
+use numbers::{ClaimSpec, ClaimStatus, IpNet, Reference, SpaceView};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -48,6 +48,37 @@ pub struct ClaimDraft {
     pub dry_run: bool,
 }
 
+/// What of a claim tells whether it is still the one that was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimHead {
+    /// Its name.
+    pub name: String,
+    /// Position of the newest change.
+    pub rv: LogPosition,
+    /// How many prefixes it holds.
+    pub prefixes: usize,
+}
+
+/// Refused claims, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct RefusedClaims {
+    /// The claims.
+    pub claims: Vec<Claim>,
+    /// True when there are more than were read.
+    pub is_partial: bool,
+}
+
+/// The registry of address space as an organisation may know it, at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Registry {
+    /// Who holds what.
+    pub view: SpaceView,
+    /// How many claims the organisation has.
+    pub claims: u64,
+    /// The distinct blocks that they take prefixes out of or that the organisation lists.
+    pub blocks: Vec<IpNet>,
+}
+
 /// What covers an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cover {
@@ -61,6 +92,9 @@ pub struct Cover {
     pub since: model::Timestamp,
     /// When it was released; `None` while it is allocated.
     pub released_at: Option<model::Timestamp>,
+    /// Who released it, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub released_by: Option<String>,
 }
 
 /// A holding with all that is known of it.
@@ -121,6 +155,18 @@ pub trait ResourceBackend: Send + Sync + 'static {
     async fn network_claims(&self, caller: &Caller, after: &str, limit: u32) -> ApiResult<Vec<Claim>>;
     /// One claim.
     async fn network_claim(&self, caller: &Caller, name: &str) -> ApiResult<Claim>;
+    /// Refused claims, the first of many.
+    async fn refused_claims(&self, caller: &Caller) -> ApiResult<RefusedClaims>;
+    /// Those of these claims that exist; at most 1,000 names.
+    async fn claim_heads(&self, caller: &Caller, names: &[String]) -> ApiResult<Vec<ClaimHead>>;
+    /// The whole registry, as far as the organisation may know it.
+    async fn registry(&self, caller: &Caller) -> ApiResult<Registry>;
+    /// The blocks that the organisation lists by itself.
+    async fn listed_blocks(&self, caller: &Caller) -> ApiResult<Vec<ListedBlock>>;
+    /// Lists a block, or changes its description.
+    async fn save_block(&self, caller: &Caller, prefix: &str, description: &str) -> ApiResult<ListedBlock>;
+    /// Takes a block off the list. Claims out of it stay.
+    async fn remove_block(&self, caller: &Caller, prefix: &IpNet) -> ApiResult<()>;
     /// Creates or changes a claim and decides about it, or previews that.
     async fn save_network_claim(&self, caller: &Caller, draft: &ClaimDraft) -> ApiResult<Claim>;
     /// Deletes a claim and releases its prefixes; returns it as it was, at the position of its deletion.

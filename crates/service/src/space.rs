@@ -1,10 +1,41 @@
 //! Who holds what of a prefix, and what of it is free.
 
 use crate::addresses::component;
+use crate::{ApiError, ApiResult};
 use model::Timestamp;
 use model::time::human_day;
 use numbers::{IpNet, Reference};
 use serde::{Deserialize, Serialize};
+
+/// Most blocks that an organisation lists by itself.
+pub const BLOCKS_MAX: usize = 1_000;
+
+/// A block that an organisation lists by itself, before any claim names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedBlock {
+    /// The prefix.
+    pub prefix: IpNet,
+    /// What it is for; may be empty.
+    pub description: String,
+    /// When it was listed.
+    pub created_at: Timestamp,
+}
+
+/// Reads what someone wrote to list a block.
+///
+/// # Errors
+/// Names the value and the rule.
+pub fn read_block(prefix: &str, description: &str) -> ApiResult<(IpNet, String)> {
+    let prefix = numbers::prefix::parse(prefix).map_err(|e| ApiError::invalid(e.to_string()))?;
+    let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (length, max) = (description.chars().count(), numbers::claim::DESCRIPTION_MAX);
+    if length > max || description.chars().any(char::is_control) {
+        return Err(ApiError::invalid(format!(
+            "The description of a block has at most {max} characters without control characters; this one has {length}."
+        )));
+    }
+    Ok((prefix, description))
+}
 
 /// What became of a prefix that a claim asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! Results of calls beyond the model's own types: the session, a one-off scan, the health checks.
 
 use model::account::Membership;
+use model::address_space::AddressSpace;
 use model::detail::RawAnswer;
 use model::ids::Caller;
 use model::names::DomainName;
@@ -36,6 +37,9 @@ pub struct ScanReport {
     pub observation: Observation,
     /// Raw registration answers.
     pub raw: Vec<RawAnswer>,
+    /// Where its addresses lie in the organisation's registry of address space; empty while it claims none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub address_space: Vec<AddressSpace>,
     /// True when the inventory holds it.
     pub in_inventory: bool,
     /// When it was looked at.

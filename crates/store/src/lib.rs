@@ -57,8 +57,8 @@ pub use migrate::{earlier_release, schema_version};
 pub use open::{open, open_postgres, open_sqlite, open_with};
 pub use outbox::{DELIVERY, FailedNotification, Failure, LOG, Notification, OutboxStats};
 pub use resources::{
-    NetworkClaimWrite, Pointing, PointingKey, RefusedPrefix, ResourceStore, StoredCover, StoredDomain,
-    StoredNetworkClaim, StoredSurvey,
+    ClaimHead, ListedBlock, NetworkClaimWrite, Pointing, PointingKey, RefusedPrefix, ResourceStore,
+    StoredCover, StoredDomain, StoredNetworkClaim, StoredRegistry, StoredSurvey,
 };
 pub use retry::{Retry, RetryPolicy};
 pub use seal::SecretKey;

@@ -110,6 +110,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0020_linked_objects.sql"),
         postgres: include_str!("../migrations/postgres/0020_linked_objects.sql"),
     },
+    Migration {
+        version: 26,
+        sqlite: include_str!("../migrations/sqlite/0026_network_blocks.sql"),
+        postgres: include_str!("../migrations/postgres/0026_network_blocks.sql"),
+    },
 ];
 
 /// Releases before this one, oldest first, each with the newest schema that it opens. Add a row when the version of the

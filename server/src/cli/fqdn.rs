@@ -25,6 +25,9 @@ pub(super) struct FqdnArgs {
     /// Folder of an installation: also print the claims of address space that cover the addresses
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// The same of an installation on PostgreSQL: postgres://user@host/name
+    #[arg(long, value_name = "URL", conflicts_with = "data")]
+    database: Option<String>,
 }
 
 pub(super) async fn run(args: &FqdnArgs, engine: &EngineArgs, json: bool) -> Result<Outcome> {
@@ -33,10 +36,7 @@ pub(super) async fn run(args: &FqdnArgs, engine: &EngineArgs, json: bool) -> Res
         Err(e) => return Ok(usage(&e.to_string())),
     };
     // Before the look-ups, which take a moment: a wrong folder is said at once.
-    let registry = match &args.data {
-        Some(data) => Some(super::place::existing(data, None, None).await?),
-        None => None,
-    };
+    let registry = super::place::given(args.data.as_deref(), args.database.as_deref()).await?;
     let internet = wiring::internet(engine)?;
     let here: Arc<dyn Vantage> = Arc::new(Here::new(internet.engine.clone()).called("This machine"));
     let now = jiff::Timestamp::now();

@@ -36,6 +36,14 @@ pub(super) async fn open(folder: &Path, database: Option<&str>, key: Option<&str
     })
 }
 
+/// The store of the installation that a flag names; `None` when none does.
+pub(super) async fn given(data: Option<&Path>, database: Option<&str>) -> Result<Option<Arc<dyn Store>>> {
+    match (data, database) {
+        (None, None) => Ok(None),
+        (data, url) => existing(data.unwrap_or(Path::new("")), url, None).await.map(Some),
+    }
+}
+
 /// The store of an installation that exists: opening would create the database.
 pub(super) async fn existing(
     folder: &Path,
@@ -100,6 +108,15 @@ fn address(url: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn an_installation_is_read_only_where_a_flag_names_one() {
+        assert!(given(None, None).await.unwrap().is_none());
+        let none = given(Some(Path::new("/nowhere")), None).await.err().unwrap().to_string();
+        assert!(none.contains("no installation is in /nowhere"), "{none}");
+        let wrong = given(None, Some("mysql://bob:hunter2@h/x")).await.err().unwrap().to_string();
+        assert!(!wrong.contains("hunter2") && !wrong.contains("no installation"), "{wrong}");
+    }
 
     #[test]
     fn a_place_is_named_without_its_password() {

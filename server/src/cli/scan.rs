@@ -14,7 +14,7 @@ use model::observation::{Observation, Part, PartKind};
 use monitor::Observer;
 use monitor::observer::NoProgress;
 use service::addresses::PlacedAddress;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Flags of `scan`.
 #[derive(Debug, Args)]
@@ -32,13 +32,9 @@ pub(super) struct ScanArgs {
     /// Folder of an installation: also print the claims of address space that cover the addresses
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-}
-
-/// Where the addresses lie in the registry of an installation.
-async fn placed(data: &Path, observation: Option<&Observation>) -> Result<Vec<PlacedAddress>> {
-    let store = super::place::existing(data, None, None).await?;
-    let Some(observation) = observation else { return Ok(Vec::new()) };
-    Ok(product::place_addresses(&*store, OrgId::BUILT_IN, observation).await?)
+    /// The same of an installation on PostgreSQL: postgres://user@host/name
+    #[arg(long, value_name = "URL", conflicts_with = "data")]
+    database: Option<String>,
 }
 
 /// The keys of REST.
@@ -55,9 +51,7 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
     let thresholds = engine.thresholds()?;
     let name = understood.name;
     // Before the look-ups, which take a moment: a wrong folder is said at once.
-    if let Some(data) = &args.data {
-        placed(data, None).await?;
-    }
+    let registry = super::place::given(args.data.as_deref(), args.database.as_deref()).await?;
     let now = jiff::Timestamp::now();
     let ((registration, raw), parts) =
         futures::join!(internet.registration(&name, now, &NoProgress), internet.dns(&name, now, &NoProgress));
@@ -84,8 +78,8 @@ pub(super) async fn run(args: &ScanArgs, engine: &EngineArgs, json: bool) -> Res
     );
     let item = Item::new(OrgId::BUILT_IN, name, Ownership::Watched, now);
     let status = judge(&item, &observation, &thresholds, now);
-    let placed = match &args.data {
-        Some(data) => Some(placed(data, Some(&observation)).await?),
+    let placed = match &registry {
+        Some(store) => Some(product::place_addresses(&**store, OrgId::BUILT_IN, &observation).await?),
         None => None,
     };
     let all_failed = PartKind::ALL.iter().all(|p| observation.error_of(*p).is_some());

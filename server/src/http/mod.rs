@@ -184,6 +184,7 @@ impl AppState {
         let authenticated = Router::new()
             .merge(forms)
             .merge(passkeys::settings())
+            .route("/objects/{kind}", post(objects::create))
             .route("/objects/{kind}/{name}", get(objects::page).post(objects::save))
             .route("/settings/audit.csv", get(audit_export::csv))
             .route("/settings/audit.json", get(audit_export::json))

@@ -32,6 +32,9 @@ pub struct Edited {
     /// The version that the text may overwrite, instead of the one it names.
     #[serde(default)]
     over: Option<String>,
+    /// Given to try it and store nothing; for a new object.
+    #[serde(default)]
+    preview: Option<String>,
 }
 
 /// Kinds with a page of their own, from where people come.
@@ -155,6 +158,64 @@ pub async fn save(
         }
     };
     show(&state, StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST), &page)
+}
+
+/// `POST /objects/KIND`: the text becomes a new object, as one that a client creates would, or is tried.
+pub async fn create(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Path(plural): Path<String>,
+    Form(edited): Form<Edited>,
+) -> Response {
+    // A domain is added on its own page.
+    let Some(kind) = kind_of(&plural).filter(|kind| kind.plural == NETWORK_CLAIM.plural) else {
+        return unknown(&state, &plural, "");
+    };
+    if let Err(e) = authorize(&caller, saving(kind)) {
+        return refused(&state, &plural, &e);
+    }
+    let tried = if edited.preview.is_some() { "&dryRun=All" } else { "" };
+    let request = resources::Request {
+        method: "POST".into(),
+        path: format!("/apis/{}/{plural}", Kind::api_version()),
+        query: format!("fieldValidation=Strict{tried}"),
+        accept: "application/json".into(),
+        content_type: "application/yaml".into(),
+        user_agent: "domainscope-page".into(),
+        body: edited.yaml.clone().into_bytes(),
+    };
+    let Reply::Whole { status, body, .. } = state.resources.answer(&caller, request).await else {
+        return unknown(&state, &plural, "");
+    };
+    let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let new = ObjectPage { yaml: edited.yaml, ..blank(kind, "", &caller) };
+    if status >= 300 {
+        let page = ObjectPage { errors: reasons(&answer), ..new };
+        return show(&state, StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST), &page);
+    }
+    if !tried.is_empty() {
+        return show(&state, StatusCode::OK, &ObjectPage { preview: outcome(&answer), ..new });
+    }
+    let name = answer["metadata"]["name"].as_str().unwrap_or_default();
+    let name: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
+    match HeaderValue::from_str(&format!("/networks?q={name}&done=claimed.1")) {
+        Ok(to) => (StatusCode::SEE_OTHER, [(LOCATION, to)]).into_response(),
+        Err(_) => unknown(&state, &plural, &name),
+    }
+}
+
+/// What a claim would get: each of its records in words.
+fn outcome(claim: &Value) -> Vec<String> {
+    let records = claim["status"]["addressSpace"].as_array().into_iter().flatten();
+    let words = records.map(|r| {
+        let prefix = r["prefix"].as_str().unwrap_or("No prefix");
+        match (r["status"].as_str(), r["message"].as_str()) {
+            (Some("allocated"), _) => format!("{prefix} would be allocated."),
+            (_, Some(message)) => format!("{prefix}: {message}"),
+            _ => format!("{prefix} is unavailable."),
+        }
+    });
+    words.collect()
 }
 
 /// The page after a conflict: the text that was sent, and the object as it is now.

@@ -378,3 +378,37 @@ async fn the_page_calls_attention_to_refused_released_and_unclaimed_space_and_ex
     assert_eq!(records("?state=released").await, Vec::<String>::new());
     assert!(!text("/networks").await.contains("points into space released"));
 }
+
+#[tokio::test]
+async fn blocks_are_listed_with_what_is_free_of_them() {
+    let site = site(false).await;
+    let blocks = "/api/v1/networks/blocks";
+    let made = json!({ "prefix": "10.20.0.0/16", "description": "Data centre west" });
+    let (status, block) = site.api("POST", blocks, made).await;
+    assert_eq!((status.as_u16(), &block["largest_free"]), (200, &json!("10.20.0.0/16")), "{block}");
+    let claim = json!({ "metadata": { "name": "pool" }, "spec": { "addressSpace": [
+        { "from": "10.20.0.0/16", "prefixLength": 17, "reference": { "resource": "shop" } }] } });
+    let claims = "/apis/datumapis.com/v1alpha/namespaces/default/networkclaims";
+    assert_eq!(site.api("POST", claims, claim).await.0.as_u16(), 201);
+    let (_, listed) = site.api("GET", blocks, Value::Null).await;
+    let expected = json!([50.0, 1, "10.20.128.0/17", "Data centre west", false]);
+    let b = &listed[0];
+    let found = json!([
+        b["used_percent"],
+        b["allocated"],
+        b["largest_free"],
+        b["description"],
+        b["other_organisations"]
+    ]);
+    assert_eq!(found, expected);
+    for (body, words) in [
+        (json!({ "prefix": "10.20.0.1/16" }), "host bits"),
+        (json!({ "prefix": "10.20.0.0/16", "description": "x".repeat(256) }), "at most 255 characters"),
+    ] {
+        let (status, e) = site.api("POST", blocks, body).await;
+        assert!(status.as_u16() == 422 && e["detail"].as_str().unwrap().contains(words), "{status} {e}");
+    }
+    let one = format!("{blocks}?prefix=10.20.0.0/16");
+    assert_eq!(site.api("DELETE", &one, Value::Null).await.0.as_u16(), 200);
+    assert_eq!(site.api("DELETE", &one, Value::Null).await.0.as_u16(), 404);
+}

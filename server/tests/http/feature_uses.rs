@@ -82,6 +82,7 @@ async fn claims_of_address_space_are_made_while_their_feature_is_on() {
         w.rounds().await;
         assert_eq!(w.turn("network-claim", "Off").await, "Off");
         assert_eq!((w.left("network-claims").await, w.left("released-prefixes").await), (0, 0));
+        assert_eq!(w.left("listed-blocks").await, 0);
         let refused = w.ask("POST", CLAIMS, claim("web")).await;
         assert!(is_refused(&refused, "network-claim"), "{refused:?}");
         assert_eq!(w.turn("network-claim", "On").await, "On");

@@ -112,3 +112,35 @@ async fn yaml_is_a_tab_of_the_domain() {
     assert_eq!(page.matches("aria-current").count(), 1, "{page}");
     assert!(page.contains("href=\"/objects/domains/q7.io\" aria-current=\"page\""), "{page}");
 }
+
+#[tokio::test]
+async fn a_claim_is_made_from_its_text_previewed_or_refused_with_the_text_kept() {
+    let site = site(false).await;
+    let new = "/objects/networkclaims";
+    let text = "apiVersion: datumapis.com/v1alpha\nkind: NetworkClaim\nmetadata:\n  name: pool\nspec:\n  addressSpace:\n    \
+                - from: 10.20.0.0/16\n      prefixLength: 26\n      reference: {group: apps, resource: shop}\n";
+    let tried = async |text: &str| {
+        let mut form = url::form_urlencoded::Serializer::new(String::new());
+        let body: String = form.append_pair("yaml", text).append_pair("preview", "1").finish();
+        let headers = [("authorization", BEARER), ("content-type", "application/x-www-form-urlencoded")];
+        site.ask("POST", new, &headers, &body).await
+    };
+    let (status, page) = tried(text).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(page.contains("10.20.0.0/26 would be allocated.") && yaml(&page).trim() == text.trim(), "{page}");
+    let pool = OBJECT.replace("/web", "/pool");
+    assert_eq!(site.api("GET", &pool, json!(null)).await.0, StatusCode::NOT_FOUND, "nothing was stored");
+    let (status, answer) = save(&site, new, text).await;
+    assert_eq!(status, StatusCode::SEE_OTHER, "{answer}");
+    let (_, made) = site.api("GET", &pool, json!(null)).await;
+    assert_eq!(made["status"]["addressSpace"][0]["prefix"], "10.20.0.0/26");
+    // Refused as a client would be, with the text.
+    let wrong = text.replace("pool", "other").replace("prefixLength: 26", "prefixLength: 8");
+    for (sent, words) in [(text, "exists"), (&wrong, "spec.addressSpace[0].prefixLength"), ("a: [", "YAML")] {
+        let (status, page) = save(&site, new, sent).await;
+        assert!(status.is_client_error() && page.contains(words), "{words}: {status} {page}");
+        assert_eq!(yaml(&page).trim(), sent.trim());
+    }
+    // Domains are added elsewhere.
+    assert_eq!(save(&site, "/objects/domains", text).await.0, StatusCode::NOT_FOUND);
+}

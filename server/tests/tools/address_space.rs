@@ -55,3 +55,42 @@ async fn a_host_name_comes_with_the_claims_that_cover_its_addresses() {
         "{html}"
     );
 }
+
+#[tokio::test]
+async fn a_scan_comes_with_the_claims_that_cover_its_addresses() {
+    let site = site().await;
+    let scan = async || {
+        let (status, r) = site.json::<service::ScanReport>("/api/v1/scan?name=q7.io").await;
+        assert_eq!(status, StatusCode::OK);
+        r.unwrap()
+    };
+    let first = scan().await;
+    assert!(first.address_space.is_empty(), "no address space is claimed: {:?}", first.address_space);
+    let (_, address) = first.observation.addresses().find(|(_, a)| a.is_ipv4()).unwrap();
+    let draft = |name: &str, prefix: String| ClaimDraft {
+        name: name.into(),
+        expected: None,
+        metadata: "{}".into(),
+        spec: serde_json::from_value(json!({
+            "addressSpace": [{ "prefix": prefix, "reference": { "group": "apps", "resource": "services" } }],
+        }))
+        .unwrap(),
+        dry_run: false,
+    };
+    let operator = Caller::system();
+    site.services.save_network_claim(&operator, &draft("web", format!("{address}/32"))).await.unwrap();
+    let r = scan().await;
+    let claimed = r.address_space.iter().find(|s| s.address == address).unwrap();
+    assert_eq!((claimed.place, claimed.claim.as_deref()), (Place::Claimed, Some("web")));
+    let (_, trace) = site.json::<model::dns::Trace>("/api/v1/trace?name=q7.io&type=A").await;
+    let space = trace.unwrap().address_space;
+    assert!(space.iter().any(|s| s.address == address && s.claim.as_deref() == Some("web")), "{space:?}");
+    let page = site.get("/tools/scan?name=q7.io").await;
+    let body = axum::body::to_bytes(page.into_body(), 8 << 20).await.unwrap();
+    let html = String::from_utf8_lossy(&body);
+    assert!(html.contains("web · apps/services"), "{html}");
+    // Released, it is a finding as on the page of a domain.
+    site.services.delete_network_claim(&operator, "web", None).await.unwrap();
+    let r = scan().await;
+    assert!(r.observation.findings.iter().any(|f| f.tag == "ADDRESS_IN_RELEASED_SPACE"), "{r:?}");
+}

@@ -1,13 +1,12 @@
 //! The addresses at the end of the chain, and who gets which answer: the addresses, each with who sees it, and the table of vantage points.
 
 use super::browser_side::{BrowserSide, Reach, State};
+use crate::components::address_claim::address_claim;
 use crate::components::time::millis;
 use crate::components::{icon, icon_sm};
 use leptos::prelude::*;
-use model::address_space::{AddressSpace, Place};
 use model::compare::rdata_key;
 use model::fqdn::{FqdnReport, TypeOutcome, VantageAnswer, VantageKind};
-use model::inventory::percent;
 use model::time::human_seconds;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -32,7 +31,7 @@ pub(super) fn addresses(report: Memo<FqdnReport>) -> AnyView {
         }
         let lines: Vec<_> = rows.into_iter().map(|(address, who)| {
             let rtype = if address.is_ipv4() { "A" } else { "AAAA" };
-            let claim = space.iter().find(|s| s.address == address).map(claim);
+            let claim = space.iter().find(|s| s.address == address).map(address_claim);
             view! {
                 <li><span class="rtype">{rtype}</span><span class="mono font-semibold wrap">{address.to_string()}</span><span class="ml-auto text-muted text-xs">{who}</span>{claim}</li>
             }
@@ -43,27 +42,6 @@ pub(super) fn addresses(report: Memo<FqdnReport>) -> AnyView {
         })
     };
     view! { {card} }.into_any()
-}
-
-/// Where an address lies in the registry of address space.
-fn claim(s: &AddressSpace) -> AnyView {
-    let link = s.prefix.as_ref().map(|p| {
-        let href = format!("/networks?block={}", percent(p));
-        view! { " · "<a class="mono" href=href>{p.clone()}</a> }
-    });
-    let claim = s.claim.as_deref().unwrap_or_default();
-    let words = match s.place {
-        Place::Claimed => format!("{claim} · {}", s.component.as_deref().unwrap_or_default()),
-        Place::Released => format!("Points into space that {claim} released"),
-        Place::Unclaimed => "Points into space that no claim covers".into(),
-        Place::Elsewhere => "Outside of the registered address space".into(),
-    };
-    let (class, picture) = match s.place {
-        Place::Claimed => ("basis-full text-xs", Some(icon("ok"))),
-        Place::Elsewhere => ("basis-full text-xs text-muted", None),
-        _ => ("basis-full text-xs text-warn", Some(icon("warning"))),
-    };
-    view! { <span class=class>{picture}" "{words}{link}</span> }.into_any()
 }
 
 /// Each address with who is given it.

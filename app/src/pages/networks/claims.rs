@@ -2,11 +2,12 @@
 
 use super::listing;
 use crate::components::icon;
-use crate::components::pager::grouped;
+use crate::components::pager::{Place, grouped, pager};
 use crate::components::time::Ago;
-use crate::server_fns::{ClaimRow, Networks, PrefixState, Release};
+use crate::server_fns::{ClaimRow, Networks, PrefixState, ROWS_PER_PAGE, Release};
 use leptos::prelude::*;
 use model::Timestamp;
+use model::inventory::percent;
 
 /// Where the live object can be read, copied and edited.
 pub(super) fn object(claim: &str) -> String {
@@ -25,10 +26,19 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
         .into_any();
     }
     let rows: Vec<_> = n.claims.iter().map(|r| row(r, n.now)).collect();
-    let more = (n.more_claims > 0).then(|| {
-        let words =
-            format!("{} more records are not listed. Select a smaller block.", grouped(n.more_claims as u64));
-        view! { <p class="card-body text-xs text-muted">{words}</p> }
+    let place = Place {
+        page: u32::try_from(n.page).unwrap_or(u32::MAX),
+        per_page: ROWS_PER_PAGE as u32,
+        total: n.rows as u64,
+    };
+    let pages = pager(place, "Pages of claims", |page| {
+        let query = listing(shown, &n.search, n.state);
+        format!("/networks{query}{}page={page}#claims", if query.is_empty() { '?' } else { '&' })
+    });
+    let pages = pages.map(|pages| {
+        view! {
+            <div class="card-body flex items-center gap-4 flex-wrap text-xs text-muted"><span>{place.words()}</span>{pages}</div>
+        }
     });
     let heading = match n.search.as_str() {
         "" => view! { "Claims in "<span class="mono">{shown.to_string()}</span> }.into_any(),
@@ -44,7 +54,7 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
     });
     view! {
         <section class="card tbl-wrap" id="claims">
-            <div class="card-head"><h2>{heading}</h2><span class="text-muted">{n.claims.len() + n.more_claims}</span><div class="aside">"worst first"</div></div>
+            <div class="card-head"><h2>{heading}</h2><span class="text-muted">{grouped(n.rows as u64)}</span><div class="aside">"worst first"</div></div>
             {filters(n, shown)}
             {none}
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Claims, table">
@@ -57,7 +67,7 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
                     <tbody>{rows}</tbody>
                 </table>
             </div>
-            {more}
+            {pages}
         </section>
     }
     .into_any()
@@ -128,6 +138,14 @@ fn release(claim: &str, what: Release) -> AnyView {
     .into_any()
 }
 
+/// A reason in which the claim that holds the addresses is a link.
+fn linked(message: &str, held_by: Option<&str>) -> AnyView {
+    let parts = held_by.and_then(|by| Some((message.split_once(&format!("held by {by} "))?, by)));
+    let Some(((before, after), by)) = parts else { return message.to_string().into_any() };
+    let href = format!("/networks?q={}", percent(by));
+    view! { {before.to_string()}"held by "<a href=href>{by.to_string()}</a>" "{after.to_string()} }.into_any()
+}
+
 fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
     let class = match r.state {
         PrefixState::Unavailable => "pill pill-critical",
@@ -144,7 +162,11 @@ fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
             </span>
         }
     });
-    let words = r.message.clone().unwrap_or_else(|| r.description.clone());
+    let words = match (&r.gone, &r.message) {
+        (Some(gone), _) => gone.sentence().into_any(),
+        (None, Some(message)) => linked(message, r.held_by.as_deref()),
+        (None, None) => r.description.clone().into_any(),
+    };
     view! {
         <tr class:bad=r.state == PrefixState::Unavailable>
             <th scope="row"><span class="two"><span class="mono">{r.prefix.clone()}</span><small>{r.claim.clone()}</small></span></th>

@@ -2,9 +2,11 @@
 //! of it works without script.
 
 mod attention;
+mod blocks;
 mod claims;
 mod form;
 mod grid;
+mod picture;
 mod pointers;
 mod space;
 
@@ -13,7 +15,7 @@ use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::query;
 use crate::resource::json_resource;
-use crate::server_fns::{self, CLAIMS_MAX, Networks, PrefixState};
+use crate::server_fns::{self, Networks, PrefixState};
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
@@ -53,19 +55,14 @@ fn listing(block: &str, search: &str, state: Option<PrefixState>) -> String {
 }
 
 fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
-    let more = if n.is_cut { "more than " } else { "" };
     let counts = format!(
-        "registry of address space · {} blocks, {more}{} claims",
+        "registry of address space · {} blocks, {} claims",
         grouped(n.total_blocks as u64),
-        grouped(n.total as u64)
+        grouped(n.total)
     );
-    let cut = n.is_cut.then(|| {
-        let words = format!(
-            "Blocks, free space and the list are those of the first {} claims by name. The preview, the export and the \
-             resource API include all claims.",
-            grouped(CLAIMS_MAX as u64)
-        );
-        banner(Tone::Warn, "Not all claims are shown", words)
+    let cut = n.is_partial.then(|| {
+        let words = "The list and the picture show the oldest of the refused claims. The export and the resource API include all.";
+        banner(Tone::Warn, "Not all refused claims are shown", words)
     });
     let wrong = n.error.clone().map(|e| banner(Tone::Warn, "This address of the page can't be shown", e));
     let space = n.space.as_ref().map(|s| space::card(s, &n.families, zoom));
@@ -77,28 +74,28 @@ fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
     };
     let form = form::card(n, &shown, search);
     let list = claims::card(n, &shown);
-    let pointed_at = n.searched.clone().unwrap_or_else(|| shown.clone());
-    let now = n.now;
-    let here = format!("/networks{}", listing(&shown, &n.search, n.state));
     let after = query::value(search, "names").unwrap_or_default();
-    let pointers = (!pointed_at.is_empty())
-        .then(|| view! { <pointers::PointersCard block=pointed_at here=here after=after now=now/> });
+    let into = query::value(search, "into").unwrap_or_default();
+    let pointers = n.names.as_ref().map(|names| pointers::card(n, names, (&shown, &into), after));
     let exports = (n.total > 0 || n.counts[2] > 0).then(|| {
         let query = listing(&shown, &n.search, n.state);
         let link = |kind: &str, words: &'static str| {
             let href = format!("/networks.{kind}{query}");
             view! { <a class="btn" href=href rel="external" download="">{icon::icon("download")}<span>{words}</span></a> }
         };
-        view! { <div class="actions">{link("csv", "Export CSV")}{link("json", "Export JSON")}</div> }
+        view! { {link("csv", "Export CSV")}{link("json", "Export JSON")} }
     });
+    let here = listing(&shown, &n.search, n.state);
+    let add = format!("/networks{here}{}add=block#add-block", if here.is_empty() { '?' } else { '&' });
     view! {
-        <div class="page-head"><h1>"Networks"</h1><span class="sub">{counts}</span>{exports}</div>
+        <div class="page-head"><h1>"Networks"</h1><span class="sub">{counts}</span>
+            <div class="actions">{exports}<a class="btn btn-primary" href=add data-noscroll="true">{icon::icon("plus")}<span>"Add block"</span></a></div></div>
         <div class="grid grid-cols-1 gap-4 content-start">
             {wrong}
             {cut}
             <div class="cols">
                 <div class="grid grid-cols-1 gap-4 content-start">{beside}</div>
-                <div class="grid grid-cols-1 gap-4 content-start">{blocks(n, &shown)}</div>
+                <div class="grid grid-cols-1 gap-4 content-start">{blocks::card(n, &shown, search)}</div>
             </div>
             {below}
             <div class="cols">
@@ -106,54 +103,6 @@ fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
                 <div class="grid grid-cols-1 gap-4 content-start">{form}</div>
             </div>
         </div>
-    }
-    .into_any()
-}
-
-fn blocks(n: &Networks, shown: &str) -> AnyView {
-    if n.total_blocks == 0 {
-        return ().into_any();
-    }
-    let count = grouped((n.blocks.len() + n.more_blocks) as u64);
-    let more = (n.more_blocks > 0).then(|| {
-        let words = format!(
-            "{} more blocks are not listed. Search for a prefix, an address or a claim to find them.",
-            grouped(n.more_blocks as u64)
-        );
-        view! { <p class="card-body text-xs text-muted">{words}</p> }
-    });
-    let none = n.blocks.is_empty().then(|| view! { <p class="card-body">"No block matches the search."</p> });
-    let rows: Vec<_> = n
-        .blocks
-        .iter()
-        .map(|b| {
-            let full = b.used >= 90.0;
-            let free = b.largest_free.clone().map_or_else(|| "full".to_string(), |p| format!("largest free {p}"));
-            let width = format!("flex:0 0 {:.1}%", b.used);
-            view! {
-                <tr class:selected=b.prefix == shown>
-                    <th scope="row"><span class="two"><a class="mono" href=showing(&b.prefix)>{b.prefix.clone()}</a><small>{free}</small></span></th>
-                    <td><span class="flex items-center gap-2">
-                        <span class="meter flex-1" style="min-width:3rem" aria-hidden="true"><i class=if full { "bg-warn" } else { "bg-faint" } style=width></i></span>
-                        <span class="num">{format!("{:.0} %", b.used)}</span>
-                    </span></td>
-                    <td class="num max-sm:hidden">{grouped(b.claims as u64)}</td>
-                </tr>
-            }
-        })
-        .collect();
-    view! {
-        <section class="card tbl-wrap">
-            <div class="card-head"><h2>"Blocks"</h2><span class="text-muted">{count}</span></div>
-            {none}
-            <div class="tbl-scroll" tabindex="0" role="region" aria-label="Blocks, table">
-                <table class="tbl">
-                    <thead><tr><th scope="col">"Block"</th><th scope="col">"Used"</th><th scope="col" class="max-sm:hidden num">"Claims"</th></tr></thead>
-                    <tbody>{rows}</tbody>
-                </table>
-            </div>
-            {more}
-        </section>
     }
     .into_any()
 }

@@ -2,21 +2,22 @@
 //! so that it works without script; with it, the next block is loaded in place, the arrow keys walk through the parts and
 //! Backspace zooms out.
 
-use super::{grid, showing};
+use super::{grid, picture, showing};
 use crate::browser;
 use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::navigate::{Navigator, use_navigator};
-use crate::server_fns::{Cell, RefusedPart, Space};
+use crate::server_fns::{Cell, CellState, Space};
 use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::prelude::*;
-use leptos::svg;
 use leptos::wasm_bindgen::JsCast;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_location;
 
 /// The id of the picture, which gets the focus after a zoom: the link that had it is gone.
 const PICTURE: &str = "picture";
+/// That of its wide form, through whose parts the arrow keys go.
+const WIDE: &str = "picture-wide";
 
 /// How the picture opens the block that was selected.
 #[derive(Clone, Copy)]
@@ -60,7 +61,7 @@ impl Zoom {
         match (e.key().as_str(), out) {
             ("Backspace", Some(out)) => self.to(out),
             (key @ ("ArrowRight" | "ArrowLeft" | "Home" | "End"), _) => {
-                browser::focus_among(&format!("#{PICTURE} svg a"), key);
+                browser::focus_among(&format!("#{WIDE} svg a"), key);
             }
             _ => return,
         }
@@ -76,9 +77,6 @@ impl Zoom {
     }
 }
 
-/// Widest part that has no room for its own words, per cent.
-const NARROW: f64 = 7.0;
-
 /// The card.
 pub(super) fn card(s: &Space, first_blocks: &[String], zoom: Zoom) -> AnyView {
     let crumbs: Vec<_> = s
@@ -88,9 +86,11 @@ pub(super) fn card(s: &Space, first_blocks: &[String], zoom: Zoom) -> AnyView {
         .collect();
     let used = format!("{:.0} % used", s.block.used);
     let label = format!("Free and used space in {}", s.block.prefix);
-    let cells: Vec<_> = s.cells.iter().map(cell).collect();
-    let refused: Vec<_> = s.refused.iter().zip(0..).map(|(r, row)| refused(r, row)).collect();
-    let height = (74 + REFUSED_HEIGHT * s.refused.len()).to_string();
+    let (tall, left_out) = picture::tall(s);
+    let left_out = (left_out > 0).then(|| {
+        let words = format!("{} more parts: select a prefix to see them.", grouped(left_out as u64));
+        view! { <p class="text-xs text-muted sm:hidden">{words}</p> }
+    });
     let folded = (s.folded > 0).then(|| {
         let words = format!(
             "{} small parts are drawn as the prefixes that hold them. Select one to zoom in.",
@@ -114,12 +114,14 @@ pub(super) fn card(s: &Space, first_blocks: &[String], zoom: Zoom) -> AnyView {
             <div class="card-head"><h2>"Space"</h2><div class="aside"><span>{used}</span>{families(s, first_blocks)}</div></div>
             <div class="card-body grid grid-cols-1 gap-4 content-start">
                 <div class="flex items-center gap-2 flex-wrap">
-                    <nav class="crumbs" aria-label="Zoom">{crumbs}<span class="mono font-semibold" aria-current="true">{s.block.prefix.clone()}</span></nav>
+                    <nav class="crumbs" aria-label="Zoom"><a class="mono" href="#blocks" rel="external">"All blocks"</a>{icon("right")}{crumbs}<span class="mono font-semibold" aria-current="true">{s.block.prefix.clone()}</span></nav>
                     <span class="ml-auto text-xs text-muted noscript:hidden max-sm:hidden">"Select a prefix to zoom in; Backspace zooms out."</span>
                 </div>
-                <div class="pic" id=PICTURE tabindex="-1" role="group" aria-label=label on:click=click on:keydown=key>
-                    <svg height=height>{cells}{refused}</svg>
+                <div id=PICTURE tabindex="-1" role="group" aria-label=label on:click=click on:keydown=key>
+                    <div class="pic max-sm:hidden" id=WIDE>{picture::wide(s)}</div>
+                    <div class="pic sm:hidden">{tall}</div>
                 </div>
+                {left_out}
                 <div class="flex items-center gap-2"><span class="mono text-xs text-muted">{s.ends.0.clone()}</span><span class="flex-1 min-w-0"></span><span class="mono text-xs text-muted">{s.ends.1.clone()}</span></div>
                 {legend(s)}
                 <div class="flex items-center gap-2 flex-wrap">{parts(s)}</div>
@@ -148,112 +150,67 @@ fn families(s: &Space, first_blocks: &[String]) -> Option<AnyView> {
 }
 
 /// Class and stroke of a rectangle by what it stands for.
-fn look(c: &Cell) -> (&'static str, &'static str) {
-    match (c.claim.is_some() || c.fold.is_some(), c.preview, c.released.is_some()) {
-        (_, true, _) => PREVIEW,
-        (_, _, true) => RELEASED,
-        (true, ..) => ALLOCATED,
-        (false, ..) => FREE,
+pub(super) fn look(c: &Cell) -> (&'static str, &'static str) {
+    match c.state {
+        CellState::Allocated => ALLOCATED,
+        CellState::Foreign => FOREIGN,
+        CellState::Preview => PREVIEW,
+        CellState::Released => RELEASED,
+        CellState::Free => FREE,
     }
 }
 
 const PREVIEW: (&str, &str) = ("f-accent-soft accent", "var(--control)");
 const RELEASED: (&str, &str) = ("f-warn-soft warn", "var(--warn)");
 pub(super) const ALLOCATED: (&str, &str) = ("f-line", "var(--line-strong)");
+pub(super) const FOREIGN: (&str, &str) = ("f-line dash", "var(--control)");
 pub(super) const FREE: (&str, &str) = ("f-surface dash", "var(--control)");
 pub(super) const REFUSED: (&str, &str) = ("f-critical-soft critical", "var(--critical)");
-/// Height of the row of a refused prefix, pixels.
-const REFUSED_HEIGHT: usize = 24;
 
 /// What the colours stand for, of those that occur.
 fn legend(s: &Space) -> AnyView {
     let has = |look_of: (&str, &str)| s.cells.iter().any(|c| look(c) == look_of);
+    let a = &s.amounts;
     let entries = [
-        (ALLOCATED, "Allocated", has(ALLOCATED)),
-        (FREE, "Free", has(FREE)),
-        (PREVIEW, "Preview of your claim", has(PREVIEW)),
-        (RELEASED, "Released, still in DNS", has(RELEASED)),
-        (REFUSED, "Unavailable", !s.refused.is_empty()),
+        (ALLOCATED, "Allocated", a.allocated.clone(), has(ALLOCATED)),
+        (FOREIGN, "Held by another organisation", a.foreign.clone(), has(FOREIGN)),
+        (FREE, "Free", a.free.clone(), has(FREE)),
+        (PREVIEW, "Preview of your claim", String::new(), has(PREVIEW)),
+        (RELEASED, "Released, still in DNS", a.released.clone(), has(RELEASED)),
+        (REFUSED, "Unavailable", String::new(), !s.refused.is_empty()),
     ];
     let entries: Vec<_> = entries
         .into_iter()
         .filter(|(.., occurs)| *occurs)
-        .map(|((class, stroke), words, _)| {
+        .map(|((class, stroke), words, amount, _)| {
+            let amount = (!amount.is_empty()).then(|| view! { " "<b>{amount}</b> });
             view! {
                 <span class="flex items-center gap-2 text-xs text-muted"><span class="pic" aria-hidden="true">
-                    <svg class="w-3.5" height="14"><rect x="1" y="1" width="12" height="12" class=class stroke=stroke></rect></svg></span>{words}</span>
+                    <svg class="w-3.5" height="14"><rect x="1" y="1" width="12" height="12" class=class stroke=stroke></rect></svg></span><span>{words}{amount}</span></span>
             }
         })
         .collect();
     view! { <div class="flex items-center gap-4 flex-wrap">{entries}</div> }.into_any()
 }
 
-/// A rectangle that is a link. Made by `svg::a`: the macro makes an `a` of HTML of one that has neighbours, which browsers
-/// draw and focus in a page from the server, but not in a view that they made.
-fn link(href: String, label: String, rect: impl IntoView + 'static) -> AnyView {
-    svg::a().attr("href", href).attr("aria-label", label).child(rect.into_any()).into_any()
-}
-
-fn cell(c: &Cell) -> AnyView {
-    let (x, width) = (format!("{:.4}%", c.start), format!("{:.4}%", c.width.max(0.1)));
-    let (class, stroke) = look(c);
-    let words = (c.width > NARROW).then(|| {
-        view! {
-            <svg x=x.clone() y="1" width=width.clone() height="70" aria-hidden="true" pointer-events="none">
-                <text x="6" y="20" class="p-mono">{c.prefix.clone()}</text>
-                <text x="6" y="38" class="p-mute">{state(c)}</text>
-            </svg>
-        }
-    });
-    let label = format!("{}, {}", c.prefix, state(c));
-    let title = label.clone();
-    let rect = view! {
-        <rect x=x y="1" width=width height="70" class=class stroke=stroke><title>{title}</title></rect>
-    };
-    view! { <g>{link(showing(&c.prefix), label, rect)}{words}</g> }.into_any()
-}
-
-/// A refused prefix, in a row of its own below what it overlaps.
-fn refused(r: &RefusedPart, row: usize) -> AnyView {
-    let y = 76 + REFUSED_HEIGHT * row;
-    let (class, stroke) = REFUSED;
-    let label = format!("{}, unavailable for {}", r.prefix, r.claim);
-    let (words, title) = (label.clone(), label.clone());
-    // Beside it, on the side with more room.
-    let (at, anchor) = match r.start + r.width / 2.0 < 50.0 {
-        true => (format!("{:.4}%", r.start + r.width), "start"),
-        false => (format!("{:.4}%", r.start), "end"),
-    };
-    let (dx, is_wide) = (if anchor == "start" { "6" } else { "-6" }, r.width > 50.0);
-    let (at, anchor, dx) =
-        if is_wide { (format!("{:.4}%", r.start), "start", "6") } else { (at, anchor, dx) };
-    let rect = view! {
-        <rect x=format!("{:.4}%", r.start) y=y.to_string() width=format!("{:.4}%", r.width.max(0.3)) height="18" class=class stroke=stroke><title>{title}</title></rect>
-    };
-    view! {
-        <g>{link(showing(&r.prefix), label, rect)}<text x=at dx=dx y=(y + 13).to_string() text-anchor=anchor aria-hidden="true" pointer-events="none">{words}</text></g>
-    }
-    .into_any()
-}
-
-fn state(c: &Cell) -> String {
+pub(super) fn state(c: &Cell) -> String {
     if let Some(f) = &c.fold {
-        let preview = if c.preview { ", with the preview of your claim" } else { "" };
+        let preview = if c.state == CellState::Preview { ", with the preview of your claim" } else { "" };
         let claims = if f.claims == 1 { "claimed prefix" } else { "claimed prefixes" };
         return format!("{} used, {} {claims}{preview}", used(f.used), grouped(f.claims as u64));
     }
-    if let Some(claim) = &c.released {
-        return format!("released by {claim}, still in DNS");
-    }
-    match (&c.claim, c.preview) {
-        (_, true) => "preview of your claim".into(),
-        (Some(claim), _) => claim.clone(),
-        (None, _) => "free".into(),
+    let claim = c.claim.as_deref().unwrap_or_default();
+    match c.state {
+        CellState::Allocated => claim.to_string(),
+        CellState::Foreign => "held by another organisation".into(),
+        CellState::Preview => "preview of your claim".into(),
+        CellState::Released => format!("released by {claim}, still in DNS"),
+        CellState::Free => "free".into(),
     }
 }
 
 /// A part of a prefix in words: a little is not nothing.
-fn used(percent: f64) -> String {
+pub(super) fn used(percent: f64) -> String {
     match percent {
         p if p > 0.0 && p < 1.0 => "under 1 %".into(),
         p if p > 99.0 && p < 100.0 => "over 99 %".into(),
@@ -263,13 +220,15 @@ fn used(percent: f64) -> String {
 
 /// The free and the folded parts as links, for those that have no room in the picture.
 fn parts(s: &Space) -> Vec<AnyView> {
-    let free = s.cells.iter().filter(|c| c.claim.is_none()).take(12);
+    let is_listed =
+        |c: &&Cell| c.fold.is_some() || !matches!(c.state, CellState::Allocated | CellState::Foreign);
+    let free = s.cells.iter().filter(is_listed).take(12);
     free.map(|c| {
-        let words = match (&c.fold, c.preview) {
+        let words = match (&c.fold, c.state) {
             (Some(f), _) => format!("{} used", used(f.used)),
-            (None, true) => "preview".into(),
-            (None, false) if c.released.is_some() => "released".into(),
-            (None, false) => "free".into(),
+            (None, CellState::Preview) => "preview".into(),
+            (None, CellState::Released) => "released".into(),
+            (None, _) => "free".into(),
         };
         view! { <a class="chip" href=showing(&c.prefix)><span class="mono">{c.prefix.clone()}</span><span class="text-muted">{words}</span></a> }.into_any()
     })

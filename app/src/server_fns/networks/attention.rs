@@ -1,18 +1,19 @@
 //! What needs attention in the registry: refused claims, and names that point into released or unclaimed space.
 
+use super::view::Source;
 use super::{ATTENTION_EACH, Attention, AttentionKind};
 use model::inventory::percent;
-use service::addresses::{AddressReview, Place, PlacedAddress, StrayAddress};
+use service::addresses::{Place, PlacedAddress, StrayAddress};
 use service::numbers::{RecordState, Reference};
 use service::resources::Claim;
 use std::collections::HashSet;
 
 /// Refused claims, then released, then unclaimed space that names point into; of each kind the first [`ATTENTION_EACH`], and
 /// how many more there are: many of one kind hide none of another.
-pub(super) fn entries(claims: &[Claim], review: &AddressReview) -> (Vec<Attention>, usize) {
-    let names: HashSet<&str> = claims.iter().map(|c| c.name.as_str()).collect();
-    let of = |place| review.stray.iter().filter(move |s| s.address.place == place);
-    let refused: Vec<Attention> = claims.iter().filter_map(refused).collect();
+pub(super) fn entries(source: &Source) -> (Vec<Attention>, usize) {
+    let names: HashSet<&str> = source.heads.iter().map(|c| c.name.as_str()).collect();
+    let of = |place| source.review.stray.iter().filter(move |s| s.address.place == place);
+    let refused: Vec<Attention> = source.refused.claims.iter().filter_map(refused).collect();
     let strays =
         [Place::Released, Place::Unclaimed].map(|place| of(place).map(|s| stray(s, &names)).collect());
     let (mut all, mut more) = (Vec::new(), 0);

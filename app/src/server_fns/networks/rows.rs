@@ -1,9 +1,9 @@
 //! Records of claims as rows, and which of them a list or an export holds.
 
-use super::{ClaimRow, PrefixState, Release};
+use super::{ClaimRow, Gone, PrefixState, Release};
 use service::addresses::component;
 use service::numbers::prefix::{host, overlaps, parse};
-use service::numbers::{IpNet, RecordState};
+use service::numbers::{Holding, IpNet, RecordState, SpaceView};
 use service::resources::{Claim, Cover};
 use service::{ApiError, ApiResult};
 use std::net::IpAddr;
@@ -22,6 +22,8 @@ pub struct ClaimFilter {
     pub place: Option<IpNet>,
     /// Only records of this state.
     pub state: Option<PrefixState>,
+    /// Which page of them, from 1.
+    pub page: usize,
 }
 
 impl ClaimFilter {
@@ -45,9 +47,9 @@ impl ClaimFilter {
             })?),
         };
         let text: String = value("q").chars().take(SEARCH_MAX).collect();
-        let place =
-            text.parse::<IpAddr>().map(host).or_else(|_| text.parse::<IpNet>().map(|p| p.trunc())).ok();
-        Ok(ClaimFilter { block, text, place, state })
+        let place = place(&text);
+        let page = value("page").parse().unwrap_or(1);
+        Ok(ClaimFilter { block, text, place, state, page })
     }
 
     /// Whether a record is in the block or matches the search, whatever its state.
@@ -59,16 +61,41 @@ impl ClaimFilter {
         if let Some(place) = &self.place {
             return lies_in(place);
         }
+        self.finds([&row.claim, &row.prefix, &row.reference, &row.description])
+    }
+
+    /// Whether one of these texts has what was searched for as a part.
+    fn finds(&self, fields: [&str; 4]) -> bool {
         let text = self.text.to_lowercase();
-        [&row.claim, &row.prefix, &row.reference, &row.description]
-            .into_iter()
-            .any(|field| field.to_lowercase().contains(&text))
+        fields.into_iter().any(|field| field.to_lowercase().contains(&text))
+    }
+
+    /// What is held in the block or matches the search, by address: without a record of it.
+    pub(super) fn allocated<'a>(&'a self, view: &'a SpaceView) -> Box<dyn Iterator<Item = &'a Holding> + 'a> {
+        let area = if self.text.is_empty() { &self.block } else { &self.place };
+        match area {
+            Some(area) => {
+                let around = view.containing(area).filter(move |h| h.prefix != *area);
+                Box::new(around.into_iter().chain(view.within(area)))
+            }
+            None if self.text.is_empty() => Box::new(view.held()),
+            None => Box::new(view.held().filter(|h| {
+                let holder = &h.holder;
+                let (prefix, reference) = (h.prefix.to_string(), component(&holder.reference));
+                self.finds([&holder.claim, &prefix, &reference, &holder.description])
+            })),
+        }
     }
 
     /// Whether a list with this filter holds a record.
     pub fn holds(&self, row: &ClaimRow) -> bool {
         self.state.is_none_or(|state| state == row.state) && self.matches(row)
     }
+}
+
+/// A prefix, or that of an address.
+pub(super) fn place(text: &str) -> Option<IpNet> {
+    text.parse::<IpAddr>().map(host).or_else(|_| text.parse::<IpNet>().map(|p| p.trunc())).ok()
 }
 
 /// The prefix of a record, or the block that it asks for one of: `/26 from 10.20.0.0/16` ends with it.
@@ -78,31 +105,55 @@ pub(super) fn place_of(row: &ClaimRow) -> Option<IpNet> {
 
 /// Records of claims, refused ones first.
 pub fn of_claims(claims: &[Claim]) -> Vec<ClaimRow> {
-    let mut all: Vec<ClaimRow> = Vec::new();
-    for c in claims {
-        let release = Some(Release { position: c.rv.0, prefixes: c.status.allocated().count() });
-        for (record, request) in c.status.address_space.iter().zip(&c.spec.address_space) {
-            let asked = || {
-                let len = request.prefix_length.map(|l| format!("/{l} from ")).unwrap_or_default();
-                format!("{len}{}", request.from.clone().unwrap_or_default())
-            };
-            all.push(ClaimRow {
-                claim: c.name.clone(),
-                prefix: record.prefix.clone().unwrap_or_else(asked),
-                reference: component(&record.reference),
-                state: match record.status {
-                    RecordState::Allocated => PrefixState::Allocated,
-                    RecordState::Unavailable => PrefixState::Unavailable,
-                },
-                description: record.description.clone(),
-                message: record.message.clone(),
-                date: record.date,
-                release,
-            });
-        }
-    }
+    let mut all: Vec<ClaimRow> = claims.iter().flat_map(of_claim).collect();
     all.sort_by_key(|r| r.state == PrefixState::Allocated);
     all
+}
+
+/// The records of claims that are unavailable.
+pub(super) fn of_refused(claims: &[Claim]) -> Vec<ClaimRow> {
+    claims.iter().flat_map(of_claim).filter(|r| r.state == PrefixState::Unavailable).collect()
+}
+
+fn of_claim(c: &Claim) -> impl Iterator<Item = ClaimRow> {
+    let release = Some(Release { position: c.rv.0, prefixes: c.status.allocated().count() });
+    c.status.address_space.iter().zip(&c.spec.address_space).map(move |(record, request)| {
+        let asked = || {
+            let len = request.prefix_length.map(|l| format!("/{l} from ")).unwrap_or_default();
+            format!("{len}{}", request.from.clone().unwrap_or_default())
+        };
+        ClaimRow {
+            claim: c.name.clone(),
+            prefix: record.prefix.clone().unwrap_or_else(asked),
+            reference: component(&record.reference),
+            state: match record.status {
+                RecordState::Allocated => PrefixState::Allocated,
+                RecordState::Unavailable => PrefixState::Unavailable,
+            },
+            description: record.description.clone(),
+            message: record.message.clone(),
+            date: record.date,
+            held_by: record.held_by.clone(),
+            gone: None,
+            release,
+        }
+    })
+}
+
+/// What is held, without what releasing it takes.
+pub(super) fn of_holding(h: &Holding) -> ClaimRow {
+    ClaimRow {
+        claim: h.holder.claim.clone(),
+        prefix: h.prefix.to_string(),
+        reference: component(&h.holder.reference),
+        state: PrefixState::Allocated,
+        description: h.holder.description.clone(),
+        message: None,
+        date: h.holder.since,
+        held_by: None,
+        gone: None,
+        release: None,
+    }
 }
 
 /// Released prefixes that are not allocated again, even in part, each with its newest release.
@@ -117,6 +168,8 @@ pub fn of_released(released: &[Cover], is_used: impl Fn(&IpNet) -> bool) -> Vec<
         description: String::new(),
         message: None,
         date: c.released_at.unwrap_or(c.since),
+        held_by: None,
+        gone: Some(Gone { by: c.released_by.clone(), ..Gone::default() }),
         release: None,
     };
     free.map(row).collect()
@@ -135,6 +188,8 @@ mod tests {
             description: "Public web servers".into(),
             message: None,
             date: jiff::Timestamp::UNIX_EPOCH,
+            held_by: None,
+            gone: None,
             release: None,
         }
     }

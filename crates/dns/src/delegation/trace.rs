@@ -254,6 +254,7 @@ pub(crate) async fn trace(session: &Session, name: &Name, rtype: Rtype) -> Trace
         queries: session.queries(),
         elapsed_ms: session.elapsed_ms(),
         notes,
+        address_space: Vec::new(),
     };
     if let Some(words) = trace.circle().and_then(|end| end.words()) {
         trace.notes.push(format!("the aliases go round in a circle: {words}"));

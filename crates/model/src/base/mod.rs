@@ -6,3 +6,4 @@ pub mod open_tools;
 pub mod serial;
 pub mod time;
 pub mod url;
+pub mod words;

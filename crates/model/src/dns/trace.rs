@@ -1,6 +1,7 @@
 //! The path from the root to the servers that answer for a name, step by step.
 
 use super::record::{Record, Referral, ServerAnswer, Soa};
+use crate::address_space::AddressSpace;
 use serde::{Deserialize, Serialize};
 
 /// One step of a trace: the servers of one zone, all asked the same question.
@@ -58,6 +59,9 @@ pub struct Trace {
     pub elapsed_ms: f64,
     /// What holds for the whole (for example: no IPv6 on this host).
     pub notes: Vec<String>,
+    /// Where the addresses of the answer lie in the registry of address space; empty while the organisation claims none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub address_space: Vec<AddressSpace>,
 }
 
 /// Why following the aliases of a name ended.
@@ -129,6 +133,7 @@ mod tests {
             queries: 1,
             elapsed_ms: 1.0,
             notes: Vec::new(),
+            address_space: Vec::new(),
         }
     }
 

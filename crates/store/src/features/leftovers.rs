@@ -52,6 +52,7 @@ pub(super) async fn clean(db: &Db, data: &str, now: Timestamp) -> std::result::R
         "released-prefixes" => {
             "DELETE FROM prefixes WHERE id IN (SELECT id FROM prefixes WHERE released_at IS NOT NULL LIMIT $1)"
         }
+        "listed-blocks" => return clean_blocks(db).await.map_err(failed),
         // Results of tests of channels that were removed.
         "channel-tests" => {
             "DELETE FROM settings WHERE (org, key) IN (SELECT org, key FROM settings s WHERE key LIKE 'channel-test/%' \
@@ -77,6 +78,17 @@ pub(super) async fn clean(db: &Db, data: &str, now: Timestamp) -> std::result::R
     db.write(sql, args![CLEAN_STEP]).await.map_err(failed)
 }
 
+/// Deletes blocks that organisations list, with a version of the index: processes keep them in memory.
+async fn clean_blocks(db: &Db) -> Result<u64> {
+    let mut tx = db.begin().await?;
+    tx.execute("UPDATE space_head SET version = version + 1 WHERE id = 1", args![]).await?;
+    let sql =
+        "DELETE FROM network_blocks WHERE (org, prefix) IN (SELECT org, prefix FROM network_blocks LIMIT $1)";
+    let gone = tx.execute(sql, args![CLEAN_STEP]).await?;
+    tx.commit().await?;
+    Ok(gone)
+}
+
 /// Leaves the set, with its entry of the log; how many sets that were. While members are left it stays.
 async fn clean_set(db: &Db, now: Timestamp) -> Result<u64> {
     match cluster_claims::delete(db, &Actor::system(), (CLUSTERSET_CLAIM, None), now).await {
@@ -97,6 +109,7 @@ pub(super) async fn left(
         ("released-prefixes", _) => {
             ("SELECT org, prefix FROM prefixes WHERE released_at IS NOT NULL ORDER BY org, prefix", "")
         }
+        ("listed-blocks", _) => ("SELECT org, prefix FROM network_blocks ORDER BY org, prefix", ""),
         ("agents", _) => ("SELECT CAST(1 AS BIGINT), id FROM agents ORDER BY id", ""),
         ("agent-questions", _) => ("SELECT CAST(1 AS BIGINT), agent FROM agent_work ORDER BY agent", ""),
         ("fleet-set", _) => {

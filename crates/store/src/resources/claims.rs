@@ -2,101 +2,21 @@
 
 use super::audited::noted;
 use super::domains::not_held;
+use super::listed::{CLAIM, read};
 use super::retry::retry_refused;
 use super::space::{Cached, SpaceCache};
-use super::{NetworkClaimWrite, RefusedPrefix, StoredNetworkClaim, held};
+use super::{NetworkClaimWrite, StoredNetworkClaim, held};
 use crate::api::{Error, Result};
-use crate::codec::{instant, json, micros, read_json};
-use crate::db::{Arg, Cells, Db, Tx, args};
+use crate::codec::{json, micros};
+use crate::db::{Arg, Db, Tx, args};
 use crate::items::By;
 use crate::log::{self, Line};
 use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::{LogPosition, OrgId};
 use model::scan::Op;
-use numbers::prefix::{overlaps, parse};
-use numbers::{AddressRecord, ClaimStatus, Holder, Holding, IpNet, Policy, RecordState};
-use std::collections::BTreeSet;
-
-pub(super) const CLAIM: &str = "org, name, rv, metadata, spec, status, created_at";
-
-pub(super) fn read(r: &Cells) -> Result<StoredNetworkClaim> {
-    Ok(StoredNetworkClaim {
-        org: OrgId(r.int(0)?),
-        name: r.text(1)?,
-        rv: LogPosition(r.int(2)?),
-        metadata: r.text(3)?,
-        spec: read_json(&r.text(4)?)?,
-        status: read_json(&r.text(5)?)?,
-        created_at: instant(r.int(6)?)?,
-    })
-}
-
-pub(super) async fn list(db: &Db, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredNetworkClaim>> {
-    let sql =
-        format!("SELECT {CLAIM} FROM network_claims WHERE org = $1 AND name > $2 ORDER BY name LIMIT $3");
-    db.rows(sql, args![org.0, after, i64::from(limit)]).await?.iter().map(read).collect()
-}
-
-/// Exact prefixes of an organisation's refused claims that overlap a prefix, oldest claims first, and whether those are all:
-/// at most `limit` claims are read and as many prefixes kept.
-pub(super) async fn refused_in(
-    db: &Db,
-    org: OrgId,
-    prefix: &IpNet,
-    limit: u32,
-) -> Result<(Vec<RefusedPrefix>, bool)> {
-    // The index of refused claims, not that of all claims of the organisation.
-    let sql = "SELECT name, status FROM network_claims WHERE +org = $1 AND refused = 1 \
-               ORDER BY created_at LIMIT $2";
-    let (mut found, mut claims, max) = (Vec::new(), 0_u32, limit as usize);
-    let mut is_all = true;
-    db.each(sql, args![org.0, i64::from(limit)], |r| {
-        claims += 1;
-        let (claim, status): (String, ClaimStatus) = (r.text(0)?, read_json(&r.text(1)?)?);
-        let unavailable = status.address_space.into_iter().filter(|r| r.status == RecordState::Unavailable);
-        for record in unavailable {
-            let Some(exact) = record.prefix.as_deref().and_then(|p| p.parse().ok()) else { continue };
-            if !overlaps(&exact, prefix) {
-                continue;
-            }
-            if found.len() >= max {
-                is_all = false;
-                break;
-            }
-            found.push(RefusedPrefix { prefix: exact, claim: claim.clone(), record });
-        }
-        Ok(())
-    })
-    .await?;
-    Ok((found, is_all && claims < limit))
-}
-
-pub(super) async fn read_one(db: &Db, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {
-    let sql = format!("SELECT {CLAIM} FROM network_claims WHERE org = $1 AND name = $2");
-    db.row(sql, args![org.0, name]).await?.as_ref().map(read).transpose()
-}
-
-/// The blocks that an organisation's claims take prefixes out of, from the specs of all of them.
-pub(super) async fn blocks(db: &Db, org: OrgId) -> Result<BTreeSet<IpNet>> {
-    let found = match db {
-        Db::Sqlite { .. } => {
-            "SELECT DISTINCT json_extract(r.value, '$.from') AS block \
-             FROM network_claims, json_each(network_claims.spec, '$.addressSpace') r WHERE org = $1"
-        }
-        Db::Postgres(_) => {
-            "SELECT DISTINCT r ->> 'from' AS block \
-             FROM network_claims, jsonb_array_elements(spec::jsonb -> 'addressSpace') r WHERE org = $1"
-        }
-    };
-    let sql = format!("SELECT block FROM ({found}) b WHERE block IS NOT NULL");
-    let rows = db.rows(sql, args![org.0]).await?;
-    let block = |r: &Cells| {
-        let text = r.text(0)?;
-        parse(&text).map_err(|e| Error::Broken(format!("stored block: {e}")))
-    };
-    rows.iter().map(block).collect()
-}
+use numbers::prefix::parse;
+use numbers::{AddressRecord, ClaimStatus, Holder, Holding, IpNet, Policy};
 
 async fn read_in(tx: &mut Tx, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {
     let sql = format!("SELECT {CLAIM} FROM network_claims WHERE org = $1 AND name = $2");
@@ -107,6 +27,8 @@ async fn read_in(tx: &mut Tx, org: OrgId, name: &str) -> Result<Option<StoredNet
 #[derive(Default)]
 pub(super) struct Changes {
     pub(super) released: Vec<(IpNet, OrgId, String)>,
+    /// Who releases them.
+    by: String,
     allocated: Vec<Holding>,
     lines: Vec<Line>,
     /// The organisation, and by how many its number of claims changes.
@@ -151,7 +73,7 @@ pub(super) async fn write(
     let counted = Some((write.org, i64::from(before.is_none())));
     let requests = write.spec.address_space.iter();
     let new_blocks = requests.filter_map(|r| parse(r.from.as_deref()?).ok()).collect();
-    let mut changes = Changes { counted, new_blocks, ..Changes::default() };
+    let mut changes = Changes { counted, new_blocks, by: by.who.clone(), ..Changes::default() };
     let op = if before.is_some() { Op::Update } else { Op::Create };
     store(&mut tx, &claim, &old, op, version, &mut changes, now).await?;
     if !changes.released.is_empty() {
@@ -180,9 +102,9 @@ pub(super) async fn delete(
     }
     not_held(name, &claim.metadata)?;
     tx.execute("DELETE FROM network_claims WHERE org = $1 AND name = $2", args![org.0, name]).await?;
-    let mut changes = Changes { counted: Some((org, -1)), ..Changes::default() };
+    let mut changes = Changes { counted: Some((org, -1)), by: by.actor.who.clone(), ..Changes::default() };
     for (prefix, _) in held(&claim.status) {
-        release(&mut tx, &claim, prefix, version, now).await?;
+        release(&mut tx, &claim, prefix, (version, &changes.by), now).await?;
         changes.released.push((prefix, org, name.to_string()));
     }
     changes.lines.push(Line { org, kind: log::CLAIM, name: Some(name.to_string()), op: Op::Delete });
@@ -225,11 +147,8 @@ pub(super) fn decide(
 ) -> ClaimStatus {
     let mut own = Vec::new();
     for (prefix, _) in held(old) {
-        let holding = cached
-            .space
-            .within(&prefix)
-            .find(|h| h.prefix == prefix && h.holder.tenant == write.org.0 && h.holder.claim == write.name);
-        own.extend(holding.cloned());
+        let holding = cached.space.holding(write.org.0, &prefix);
+        own.extend(holding.filter(|h| h.holder.claim == write.name).cloned());
         cached.space.remove(&prefix, write.org.0, &write.name);
     }
     let claimant = (write.org.0, write.name.as_str());
@@ -267,7 +186,7 @@ pub(super) async fn store(
     let (was, is) = (held(old), held(&claim.status));
     let stays = |p: &IpNet, list: &[(IpNet, AddressRecord)]| list.iter().any(|(q, _)| q == p);
     for (prefix, _) in was.iter().filter(|(p, _)| !stays(p, &is)) {
-        release(tx, claim, *prefix, version, now).await?;
+        release(tx, claim, *prefix, (version, &changes.by), now).await?;
         changes.released.push((*prefix, claim.org, claim.name.clone()));
     }
     let mut new = Vec::new();
@@ -347,13 +266,13 @@ async fn release(
     tx: &mut Tx,
     claim: &StoredNetworkClaim,
     prefix: IpNet,
-    version: i64,
+    (version, by): (i64, &str),
     now: Timestamp,
 ) -> Result<()> {
     tx.execute(
-        "UPDATE prefixes SET released_at = $4, version = $5 \
+        "UPDATE prefixes SET released_at = $4, version = $5, released_by = $6 \
          WHERE org = $1 AND claim = $2 AND prefix = $3 AND released_at IS NULL",
-        args![claim.org.0, claim.name.as_str(), prefix.to_string(), micros(now), version],
+        args![claim.org.0, claim.name.as_str(), prefix.to_string(), micros(now), version, by],
     )
     .await
     .map(drop)
@@ -428,14 +347,4 @@ async fn commit_with(
 pub(crate) async fn tombstone_rows(tx: &mut Tx, kept: Vec<(LogPosition, String)>) -> Result<()> {
     let rows: Vec<Vec<Arg>> = kept.into_iter().map(|(rv, text)| args![rv.0, text]).collect();
     tx.insert("INSERT INTO tombstones (rv, json)", rows, "").await.map(drop)
-}
-
-pub(super) async fn tombstones(db: &Db, positions: &[LogPosition]) -> Result<Vec<(LogPosition, String)>> {
-    let mut found = Vec::new();
-    for rv in positions {
-        if let Some(r) = db.row("SELECT json FROM tombstones WHERE rv = $1", args![rv.0]).await? {
-            found.push((*rv, r.text(0)?));
-        }
-    }
-    Ok(found)
 }

@@ -2,9 +2,11 @@
 
 mod addresses;
 mod audited;
+mod blocks;
 mod claims;
 mod domains;
 mod linked;
+mod listed;
 mod retry;
 mod space;
 
@@ -14,6 +16,7 @@ pub(crate) use claims::tombstone_rows;
 pub(crate) use domains::{check_finalizers, forget, tombstones_of_items};
 pub(crate) use space::SpaceCache;
 
+use crate::accounts::Audit;
 use crate::api::{NewItem, Result};
 use crate::items::{self, By};
 use crate::store::Database;
@@ -26,7 +29,7 @@ use model::inventory::Row;
 use model::item::Item;
 use model::names::DomainName;
 use model::observation::Observation;
-use numbers::{AddressRecord, ClaimSpec, ClaimStatus, IpNet, Policy, Survey};
+use numbers::{AddressRecord, ClaimSpec, ClaimStatus, IpNet, Policy, SpaceView, Survey};
 use std::net::IpAddr;
 
 /// A claim as it is stored.
@@ -69,6 +72,39 @@ pub struct NetworkClaimWrite {
     pub dry_run: bool,
 }
 
+/// What of a claim tells whether it is still the one that was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimHead {
+    /// Its name.
+    pub name: String,
+    /// Position of the newest log entry about it.
+    pub rv: LogPosition,
+    /// How many prefixes it holds.
+    pub prefixes: usize,
+}
+
+/// A block that an organisation lists by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedBlock {
+    /// The prefix.
+    pub prefix: IpNet,
+    /// What it is for.
+    pub description: String,
+    /// When it was listed.
+    pub created_at: Timestamp,
+}
+
+/// The registry of address space as an organisation may know it.
+#[derive(Debug, Clone)]
+pub struct StoredRegistry {
+    /// Who holds what.
+    pub view: SpaceView,
+    /// How many claims the organisation has.
+    pub claims: u64,
+    /// The distinct blocks that they take prefixes out of or that the organisation lists.
+    pub blocks: Vec<IpNet>,
+}
+
 /// What covers an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCover {
@@ -82,6 +118,8 @@ pub struct StoredCover {
     pub since: Timestamp,
     /// When it was released; `None` while it is allocated.
     pub released_at: Option<Timestamp>,
+    /// Who released it; unknown of what an earlier version released.
+    pub released_by: Option<String>,
 }
 
 /// A name whose record holds an address.
@@ -166,6 +204,12 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// What covers each of these addresses in the organisation: the claim that holds it, else the one that released it
     /// last.
     async fn covering(&self, org: OrgId, addresses: &[IpAddr]) -> Result<Vec<Option<StoredCover>>>;
+    /// Refused claims, oldest first, at most `limit` with a bounded number of records; and whether those are all.
+    async fn refused_claims(&self, org: OrgId, limit: u32) -> Result<(Vec<StoredNetworkClaim>, bool)>;
+    /// Those of these claims that exist.
+    async fn claim_heads(&self, org: OrgId, names: &[String]) -> Result<Vec<ClaimHead>>;
+    /// The whole registry as the organisation may know it, as a copy that holds no lock; at most `blocks_max` blocks.
+    async fn registry(&self, org: OrgId, policy: &Policy, blocks_max: u32) -> Result<StoredRegistry>;
     /// Who holds what of a prefix and what is free of it; at most `limit` of each.
     async fn survey(&self, org: OrgId, prefix: &IpNet, policy: &Policy, limit: usize)
     -> Result<StoredSurvey>;
@@ -177,7 +221,13 @@ pub trait ResourceStore: Send + Sync + 'static {
         after: Option<PointingKey<'_>>,
         limit: u32,
     ) -> Result<Vec<Pointing>>;
-    /// The distinct blocks that an organisation's claims take prefixes out of, at most `limit`.
+    /// The blocks that an organisation lists by itself, by address.
+    async fn listed_blocks(&self, org: OrgId) -> Result<Vec<ListedBlock>>;
+    /// Lists one, or changes its description; [`Error::Full`](crate::Error::Full) beyond `limit`.
+    async fn save_block(&self, block: &ListedBlock, limit: u64, log: &Audit) -> Result<()>;
+    /// Takes one off the list.
+    async fn remove_block(&self, prefix: &IpNet, log: &Audit) -> Result<()>;
+    /// The distinct blocks that an organisation lists or its claims take prefixes out of, at most `limit`.
     async fn network_blocks(&self, org: OrgId, limit: u32) -> Result<Vec<IpNet>>;
     /// Prefixes that an organisation released inside a block, newest first, at most `limit`.
     async fn released(&self, org: OrgId, limit: u32) -> Result<Vec<StoredCover>>;
@@ -229,10 +279,10 @@ pub trait ResourceStore: Send + Sync + 'static {
 #[async_trait]
 impl ResourceStore for Database {
     async fn network_claims(&self, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredNetworkClaim>> {
-        claims::list(&self.db, org, after, limit).await
+        listed::list(&self.db, org, after, limit).await
     }
     async fn network_claim(&self, org: OrgId, name: &str) -> Result<Option<StoredNetworkClaim>> {
-        claims::read_one(&self.db, org, name).await
+        listed::read_one(&self.db, org, name).await
     }
     async fn write_network_claim(
         &self,
@@ -256,6 +306,15 @@ impl ResourceStore for Database {
     async fn covering(&self, org: OrgId, addresses: &[IpAddr]) -> Result<Vec<Option<StoredCover>>> {
         space::covering(&self.db, &self.space, org, addresses).await
     }
+    async fn refused_claims(&self, org: OrgId, limit: u32) -> Result<(Vec<StoredNetworkClaim>, bool)> {
+        listed::refused(&self.db, org, limit).await
+    }
+    async fn claim_heads(&self, org: OrgId, names: &[String]) -> Result<Vec<ClaimHead>> {
+        listed::heads(&self.db, org, names).await
+    }
+    async fn registry(&self, org: OrgId, policy: &Policy, blocks_max: u32) -> Result<StoredRegistry> {
+        space::registry(&self.db, &self.space, org, policy, blocks_max).await
+    }
     async fn survey(
         &self,
         org: OrgId,
@@ -273,6 +332,15 @@ impl ResourceStore for Database {
         limit: u32,
     ) -> Result<Vec<Pointing>> {
         addresses::pointing_into(&self.db, org, prefix, after, limit).await
+    }
+    async fn listed_blocks(&self, org: OrgId) -> Result<Vec<ListedBlock>> {
+        blocks::list(&self.db, org).await
+    }
+    async fn save_block(&self, block: &ListedBlock, limit: u64, log: &Audit) -> Result<()> {
+        blocks::save(&self.db, &self.space, block, limit, log).await
+    }
+    async fn remove_block(&self, prefix: &IpNet, log: &Audit) -> Result<()> {
+        blocks::remove(&self.db, &self.space, prefix, log).await
     }
     async fn network_blocks(&self, org: OrgId, limit: u32) -> Result<Vec<IpNet>> {
         space::blocks(&self.db, &self.space, org, limit).await
@@ -316,7 +384,7 @@ impl ResourceStore for Database {
         crate::events::after(&self.db, org, after, limit).await
     }
     async fn tombstones(&self, positions: &[LogPosition]) -> Result<Vec<(LogPosition, String)>> {
-        claims::tombstones(&self.db, positions).await
+        listed::tombstones(&self.db, positions).await
     }
     async fn linked_orgs(&self) -> Result<Vec<OrgId>> {
         linked::orgs(&self.db).await

@@ -1,6 +1,7 @@
 //! Refused claims are decided about again when what they ask for becomes free.
 
-use super::claims::{CLAIM, Changes, apply, decide, holding, read, store};
+use super::claims::{Changes, apply, decide, holding, store};
+use super::listed::{CLAIM, read};
 use super::space::Cached;
 use super::{NetworkClaimWrite, StoredNetworkClaim, held};
 use crate::api::Result;

@@ -1,14 +1,14 @@
 //! The index of allocated prefixes: in memory, brought forward from the table by version, so that an allocation reads
 //! what changed since the last one and not all there is.
 
-use super::{StoredCover, StoredSurvey};
+use super::{StoredCover, StoredRegistry, StoredSurvey};
 use crate::api::{Error, Result};
 use crate::codec::instant;
 use crate::db::{Cells, Db, Tx, args};
 use jiff::Timestamp;
 use model::ids::OrgId;
 use numbers::prefix::overlaps;
-use numbers::{Holder, Holding, IpNet, Policy, Reference, Space};
+use numbers::{Holder, Holding, IpNet, Policy, Reference, Space, SpaceView};
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use tokio::sync::Mutex;
@@ -32,11 +32,11 @@ pub(crate) struct SpaceCache(pub(crate) Mutex<Option<Cached>>);
 const BLOCKS_KEPT: usize = 10_000;
 
 const COLUMNS: &str =
-    "org, claim, prefix, reference_group, reference_resource, description, since, released_at";
+    "org, claim, prefix, reference_group, reference_resource, description, since, released_at, released_by";
 
 struct Row {
     holding: Holding,
-    released_at: Option<Timestamp>,
+    released: Option<(Timestamp, Option<String>)>,
 }
 
 fn read(r: &Cells) -> Result<Row> {
@@ -53,7 +53,10 @@ fn read(r: &Cells) -> Result<Row> {
                 since: instant(r.int(6)?)?,
             },
         },
-        released_at: r.int_or_null(7)?.map(instant).transpose()?,
+        released: match r.int_or_null(7)? {
+            Some(at) => Some((instant(at)?, r.text_or_null(8)?)),
+            None => None,
+        },
     })
 }
 
@@ -63,9 +66,9 @@ impl Cached {
         self.claims.clear();
         self.blocks.clear();
         for cells in rows {
-            let Row { holding, released_at } = read(cells)?;
+            let Row { holding, released } = read(cells)?;
             self.space.remove(&holding.prefix, holding.holder.tenant, &holding.holder.claim);
-            if released_at.is_none() {
+            if released.is_none() {
                 self.space.insert(holding);
             }
         }
@@ -119,17 +122,44 @@ async fn version(db: &Db) -> Result<i64> {
         .int(0)
 }
 
+/// A copy of the index as it is committed, to be read without the lock: allocations wait for no reader.
+async fn snapshot(db: &Db, cache: &SpaceCache) -> Result<Space> {
+    let mut cached = cache.0.lock().await;
+    Ok(refresh(db, &mut cached).await?.space.clone())
+}
+
+/// What an organisation may know of the address space, how many claims it has, and the blocks that they name.
+pub(super) async fn registry(
+    db: &Db,
+    cache: &SpaceCache,
+    org: OrgId,
+    policy: &Policy,
+    blocks_max: u32,
+) -> Result<StoredRegistry> {
+    let blocks = blocks(db, cache, org, blocks_max).await?;
+    let mut cached = cache.0.lock().await;
+    let space = refresh(db, &mut cached).await?.space.clone();
+    let claims = match cached.as_ref().and_then(|c| c.claims.get(&org)) {
+        Some(known) => *known,
+        None => {
+            let row = db.row("SELECT COUNT(*) FROM network_claims WHERE org = $1", args![org.0]).await?;
+            let counted = row.map_or(Ok(0), |r| r.int(0))?.unsigned_abs();
+            cached.as_mut().map(|c| c.claims.insert(org, counted));
+            counted
+        }
+    };
+    Ok(StoredRegistry { view: SpaceView::new(space, org.0, policy.clone()), claims, blocks })
+}
+
 pub(super) async fn covering(
     db: &Db,
     cache: &SpaceCache,
     org: OrgId,
     addresses: &[IpAddr],
 ) -> Result<Vec<Option<StoredCover>>> {
-    let mut found: Vec<Option<StoredCover>> = {
-        let mut cached = cache.0.lock().await;
-        let space = &refresh(db, &mut cached).await?.space;
-        addresses.iter().map(|a| space.covering(org.0, *a).map(|h| cover(h, None))).collect()
-    };
+    let space = snapshot(db, cache).await?;
+    let mut found: Vec<Option<StoredCover>> =
+        addresses.iter().map(|a| space.covering(org.0, *a).map(|h| cover(h, None))).collect();
     let mut ancestors: HashMap<String, Vec<usize>> = HashMap::new();
     for (i, address) in addresses.iter().enumerate().filter(|(i, _)| found[*i].is_none()) {
         let host = numbers::prefix::host(*address);
@@ -148,10 +178,11 @@ pub(super) async fn covering(
         db.any("prefix", 2)
     );
     for cells in db.rows(sql, args![org.0, texts]).await? {
-        let Row { holding, released_at } = read(&cells)?;
+        let Row { holding, released } = read(&cells)?;
+        let at = released.as_ref().map(|(at, _)| *at);
         for i in ancestors.get(&holding.prefix.to_string()).into_iter().flatten() {
-            if found[*i].as_ref().is_none_or(|f| f.released_at < released_at) {
-                found[*i] = Some(cover(&holding, released_at));
+            if found[*i].as_ref().is_none_or(|f| f.released_at < at) {
+                found[*i] = Some(cover(&holding, released.clone()));
             }
         }
     }
@@ -167,7 +198,7 @@ pub(super) async fn blocks(db: &Db, cache: &SpaceCache, org: OrgId, limit: u32) 
     if let Some(known) = cached.as_ref().and_then(|c| c.blocks.get(&org)) {
         return Ok(known.iter().take(limit).copied().collect());
     }
-    let found = super::claims::blocks(db, org).await?;
+    let found = super::listed::blocks(db, org).await?;
     let first = found.iter().take(limit).copied().collect();
     if let Some(cached) = cached.as_mut()
         && found.len() <= BLOCKS_KEPT
@@ -188,22 +219,23 @@ pub(super) async fn survey(
     policy: &Policy,
     limit: usize,
 ) -> Result<StoredSurvey> {
-    let (refused, is_all) = super::claims::refused_in(db, org, prefix, SURVEYED).await?;
+    let (refused, is_all) = super::listed::refused_in(db, org, prefix, SURVEYED).await?;
     let mut released = released(db, org, SURVEYED).await?;
     let is_partial = !is_all || released.len() == SURVEYED as usize;
-    let mut cached = cache.0.lock().await;
-    let space = &refresh(db, &mut cached).await?.space;
+    let space = snapshot(db, cache).await?;
     released.retain(|r| overlaps(&r.prefix, prefix) && !space.is_held(org.0, &r.prefix));
     Ok(StoredSurvey { survey: space.survey(org.0, prefix, policy, limit), refused, released, is_partial })
 }
 
-fn cover(h: &Holding, released_at: Option<Timestamp>) -> StoredCover {
+fn cover(h: &Holding, released: Option<(Timestamp, Option<String>)>) -> StoredCover {
+    let (released_at, released_by) = released.map_or((None, None), |(at, by)| (Some(at), by));
     StoredCover {
         prefix: h.prefix,
         claim: h.holder.claim.clone(),
         reference: h.holder.reference.clone(),
         since: h.holder.since,
         released_at,
+        released_by: released_by.filter(|by| !by.is_empty()),
     }
 }
 
@@ -217,5 +249,5 @@ pub(super) async fn released(db: &Db, org: OrgId, limit: u32) -> Result<Vec<Stor
          ORDER BY released_at DESC, id DESC LIMIT $2"
     );
     let rows = db.rows(sql, args![org.0, i64::from(limit)]).await?;
-    rows.iter().map(|r| read(r).map(|row| cover(&row.holding, row.released_at))).collect()
+    rows.iter().map(|r| read(r).map(|row| cover(&row.holding, row.released))).collect()
 }

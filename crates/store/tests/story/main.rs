@@ -132,6 +132,8 @@ stories! {
     numbers::a_released_prefix_goes_to_the_claim_that_waited,
     numbers::released_prefixes_are_listed_once_and_not_while_they_are_held,
     numbers::a_prefix_is_surveyed,
+    numbers::the_registry_is_read_as_a_copy,
+    numbers::blocks_are_listed_and_removed,
     numbers::hopeless_claims_starve_no_other,
     numbers::blocks_are_those_of_all_claims_of_an_organisation,
     numbers::claims_beyond_the_quota_are_refused_whichever_process_made_the_others,

@@ -251,6 +251,7 @@ pub async fn a_prefix_is_surveyed(place: &Place) {
     let released: Vec<_> =
         found.released.iter().map(|r| (r.prefix.to_string(), r.released_at == Some(later(1)))).collect();
     assert_eq!(released, [("10.0.2.0/24".to_string(), true)]);
+    assert_eq!(found.released[0].released_by, Some(Actor::system().who));
     // Of an address: what contains it. Of another organisation's: that it is not free, and nothing else.
     let found = survey(ONE, "10.0.0.7/32", 9).await;
     assert_eq!(
@@ -273,6 +274,83 @@ pub async fn a_prefix_is_surveyed(place: &Place) {
     .await
     .unwrap();
     assert_eq!(survey(ONE, "10.9.0.0/16", 9).await.survey.held.len(), 1);
+}
+
+/// What the page is drawn from: a copy of the whole index, as one organisation may know it, and what is read beside it.
+pub async fn the_registry_is_read_as_a_copy(place: &Place) {
+    let (s, policy) = (place.open().await, Policy::default());
+    let registry = async |org| s.registry(org, &policy, 9).await.expect("reads");
+    assert_eq!(registry(ONE).await.claims, 0);
+    let web =
+        claim(&*s, ONE, "web", &[exact("10.0.0.0/24"), request(None, Some("10.2.0.0/16"), Some(24))]).await;
+    claim(&*s, ONE, "late", &[exact("10.0.0.128/25"), exact("10.5.0.0/24")]).await;
+    claim(&*s, TWO, "theirs", &[exact("10.0.1.0/24")]).await;
+    let read = registry(ONE).await;
+    let held: Vec<_> = read.view.held().map(|h| format!("{} {}", h.prefix, h.holder.claim)).collect();
+    assert_eq!(held, ["10.0.0.0/24 web", "10.2.0.0/24 web"]);
+    let block = "10.0.0.0/22".parse().unwrap();
+    assert!(read.view.foreign(&block).contains(&"10.0.1.0/24".parse().unwrap()));
+    assert_eq!((read.claims, read.blocks), (2, vec!["10.2.0.0/16".parse().unwrap()]));
+    // Another process writes: the copy stays, the next one has it.
+    let other = place.open().await;
+    claim(&*other, ONE, "more", &[exact("10.9.0.0/24")]).await;
+    assert_eq!(read.view.held().count(), 2);
+    let read = registry(ONE).await;
+    assert_eq!((read.claims, read.view.held().count()), (3, 3));
+    // Refused claims, oldest first, and what tells whether a claim is still the one that was shown.
+    let (refused, is_all) = s.refused_claims(ONE, 9).await.unwrap();
+    assert_eq!((refused.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), is_all), (vec!["late"], true));
+    claim(&*s, ONE, "later", &[exact("10.0.0.128/25")]).await;
+    let (refused, is_all) = s.refused_claims(ONE, 1).await.unwrap();
+    assert_eq!((refused.len(), is_all), (1, false));
+    let heads = s.claim_heads(ONE, &["web".into(), "theirs".into(), "none".into()]).await.unwrap();
+    assert_eq!(heads, [store::ClaimHead { name: "web".into(), rv: web.rv, prefixes: 2 }]);
+}
+
+/// Blocks that an organisation lists are among those it allocates out of, in every process, and others do not see them.
+pub async fn blocks_are_listed_and_removed(place: &Place) {
+    let (s, other) = (place.open().await, place.open().await);
+    let audit = |org, action| store::Audit {
+        org,
+        by: Actor::system(),
+        at: now(),
+        action,
+        object: "10.20.0.0/16".into(),
+        old: None,
+        new: None,
+    };
+    let block = |prefix: &str, description: &str| store::ListedBlock {
+        prefix: prefix.parse().unwrap(),
+        description: description.into(),
+        created_at: now(),
+    };
+    claim(&*s, ONE, "web", &[request(None, Some("10.9.0.0/16"), Some(24))]).await;
+    assert_eq!(other.network_blocks(ONE, 9).await.unwrap().len(), 1, "kept in memory from now on");
+    let log = audit(ONE, "network.block");
+    s.save_block(&block("10.20.0.0/16", "West"), 2, &log).await.unwrap();
+    s.save_block(&block("10.9.0.0/16", ""), 2, &log).await.unwrap();
+    s.save_block(&block("10.20.0.0/16", "East"), 2, &log).await.unwrap();
+    let full = s.save_block(&block("10.30.0.0/16", ""), 2, &log).await;
+    assert!(matches!(full, Err(Error::Full { limit: 2 })), "{full:?}");
+    let listed = other.listed_blocks(ONE).await.unwrap();
+    assert_eq!(listed, [block("10.9.0.0/16", ""), block("10.20.0.0/16", "East")]);
+    assert!(other.listed_blocks(TWO).await.unwrap().is_empty());
+    let blocks = async |s: &dyn Store| s.network_blocks(ONE, 9).await.unwrap().len();
+    assert_eq!((blocks(&*s).await, blocks(&*other).await), (2, 2));
+    let prefix = "10.20.0.0/16".parse().unwrap();
+    let foreign = s.remove_block(&prefix, &audit(TWO, "network.unblock")).await;
+    assert!(matches!(foreign, Err(Error::NotFound)), "{foreign:?}");
+    s.remove_block(&prefix, &audit(ONE, "network.unblock")).await.unwrap();
+    assert_eq!((blocks(&*s).await, blocks(&*other).await), (1, 1), "that of the claim stays");
+    let log =
+        s.audit_log(ONE, &model::account::AuditQuery { limit: 20, ..Default::default() }).await.unwrap();
+    assert_eq!(
+        log.entries
+            .iter()
+            .filter(|e| e.action.starts_with("network.") && e.action.ends_with("block"))
+            .count(),
+        4
+    );
 }
 
 pub async fn hopeless_claims_starve_no_other(place: &Place) {

@@ -96,6 +96,20 @@ pub async fn use_it(s: &dyn Store, data: &str) {
         }
         // What releasing a claim leaves.
         ("released-prefixes", _) => {}
+        ("listed-blocks", _) => {
+            let prefix = "10.200.0.0/16".parse().unwrap();
+            let block = store::ListedBlock { prefix, description: "West".into(), created_at: now() };
+            let log = store::Audit {
+                org: ONE,
+                by: Actor::system(),
+                at: now(),
+                action: "network.block",
+                object: "10.200.0.0/16".into(),
+                old: None,
+                new: None,
+            };
+            s.save_block(&block, 9, &log).await.unwrap();
+        }
         other => panic!("no use of {other:?}"),
     }
 }

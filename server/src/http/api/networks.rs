@@ -3,9 +3,9 @@
 
 use super::{AppState, v1};
 use crate::http::response::respond;
-use axum::Extension;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
+use axum::{Extension, Json};
 use model::ids::Caller;
 use product::read_name;
 use serde::Deserialize;
@@ -18,7 +18,11 @@ use utoipa_axum::routes;
 
 /// Its addresses.
 pub(super) fn router() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(addresses)).routes(routes!(space)).routes(routes!(names))
+    OpenApiRouter::new()
+        .routes(routes!(addresses))
+        .routes(routes!(space))
+        .routes(routes!(names))
+        .routes(routes!(blocks, save_block, remove_block))
 }
 
 /// The addresses that a domain's records hold, each with the claim that covers it; empty while no address space is claimed.
@@ -53,6 +57,45 @@ async fn space(
         state.services.prefix_space(&caller, &prefix).await
     };
     respond(read.await.map(v1::SpaceV1::from))
+}
+
+/// The blocks that the organisation lists by itself, with what of each is used and free.
+#[utoipa::path(get, path = "/networks/blocks", tag = "networks", operation_id = "listed_blocks", responses((status = 200, body = Vec<v1::BlockV1>)))]
+async fn blocks(State(state): State<AppState>, Extension(caller): Extension<Caller>) -> Response {
+    let read = async {
+        let view = state.services.registry(&caller).await?.view;
+        let blocks = state.services.listed_blocks(&caller).await?;
+        Ok(blocks.into_iter().map(|b| v1::BlockV1::of(b, &view)).collect::<Vec<_>>())
+    };
+    respond(read.await)
+}
+
+/// Lists a block, or changes the description of one that is listed; at most 1,000. It reserves nothing.
+#[utoipa::path(post, path = "/networks/blocks", tag = "networks", operation_id = "save_block", request_body = v1::BlockRequest, responses((status = 200, body = v1::BlockV1)))]
+async fn save_block(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Json(new): Json<v1::BlockRequest>,
+) -> Response {
+    let write = async {
+        let block = state.services.save_block(&caller, &new.prefix, &new.description).await?;
+        Ok(v1::BlockV1::of(block, &state.services.registry(&caller).await?.view))
+    };
+    respond(write.await)
+}
+
+/// Takes a block off the list. Claims out of it stay, and it stays a block as long as they name it.
+#[utoipa::path(delete, path = "/networks/blocks", tag = "networks", operation_id = "remove_block", params(Block), responses((status = 200, body = (), description = "Removed")))]
+async fn remove_block(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Query(block): Query<Block>,
+) -> Response {
+    let write = async {
+        let prefix = parse(&block.prefix).map_err(|e| ApiError::invalid(e.to_string()))?;
+        state.services.remove_block(&caller, &prefix).await
+    };
+    respond(write.await)
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -33,7 +33,7 @@ pub use alerts::{
 pub use claims::{ClaimDetail, ClaimEntry, ClaimRequest};
 pub use events::EventList;
 pub use maintenance::{FeedRequest, FeedV1, HealthV1, MaintenanceRequest, MaintenanceV1, NewFeedV1};
-pub use networks::{AddressV1, PointersV1, SpaceV1};
+pub use networks::{AddressV1, BlockRequest, BlockV1, PointersV1, SpaceV1};
 pub use problem::Problem;
 pub(in crate::http::api) use requests::present;
 pub use requests::{

@@ -34,6 +34,8 @@ pub(super) const FUNCTIONS: &[Line] = &[
     ("POST", "/api/fn/templates", Least(Viewer), "", ""),
     ("POST", "/api/fn/save_template", Least(Member), "", "json={"),
     ("POST", "/api/fn/remove_template", Least(Member), "", "key=none"),
+    ("POST", "/api/fn/add_block", Least(Member), "", "prefix=x"),
+    ("POST", "/api/fn/remove_block", Least(Member), "", "prefix=10.0.0.0/8"),
     ("POST", "/api/fn/release", Least(Member), "", "name=none&position=1"),
     ("POST", "/api/fn/mute", Least(Member), "", "name=NAME&days=0"),
     ("POST", "/api/fn/set_checks", Least(Member), "", "name=NAME&interval=&expiry_days="),

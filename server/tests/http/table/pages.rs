@@ -84,6 +84,7 @@ pub(super) const PAGES: &[Line] = &[
     ("GET", "/networks.csv", Least(Viewer), "", ""),
     ("GET", "/networks.json", Least(Viewer), "", ""),
     ("GET", "/objects/{kind}/{name}", Least(Viewer), "/objects/domains/NAME", ""),
+    ("POST", "/objects/{kind}", Least(Member), "/objects/networkclaims", "yaml=a"),
     ("POST", "/objects/{kind}/{name}", Least(Member), "/objects/domains/NAME", "yaml=a"),
     ("GET", "/settings/audit.csv", Least(Admin), "", ""),
     ("GET", "/settings/audit.json", Least(Admin), "", ""),

@@ -1,9 +1,11 @@
 //! Address space as version 1 shows it.
 
 use model::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use service::addresses::{Place, PlacedAddress, Pointer, Pointers, Ptr, component};
-use service::space::{ClaimedPrefix, PrefixSpace};
+use service::numbers::SpaceView;
+use service::numbers::prefix::size;
+use service::space::{ClaimedPrefix, ListedBlock, PrefixSpace};
 use utoipa::ToSchema;
 
 /// An address of a domain and where it lies.
@@ -99,6 +101,54 @@ impl From<Pointers> for PointersV1 {
     fn from(p: Pointers) -> Self {
         let names = p.pointers.into_iter().map(PointerV1::from).collect();
         PointersV1 { prefix: p.prefix.to_string(), names, more: p.next.is_some(), next: p.next }
+    }
+}
+
+/// A block to list.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlockRequest {
+    /// The prefix, without host bits.
+    #[schema(example = "10.20.0.0/16")]
+    pub prefix: String,
+    /// What it is for, at most 255 characters.
+    #[serde(default)]
+    pub description: String,
+}
+
+/// A block that the organisation lists by itself.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Block)]
+pub struct BlockV1 {
+    prefix: String,
+    description: String,
+    /// When it was listed.
+    listed_at: Timestamp,
+    /// How many prefixes in it the organisation's claims hold.
+    allocated: usize,
+    /// Part that is not free, per cent.
+    used_percent: f64,
+    /// The shortest free prefix.
+    largest_free: Option<String>,
+    /// True when other organisations hold some of it.
+    other_organisations: bool,
+}
+
+impl BlockV1 {
+    /// A block as the registry knows it.
+    pub fn of(block: ListedBlock, view: &SpaceView) -> Self {
+        let survey = view.survey(&block.prefix, 0);
+        #[allow(clippy::cast_precision_loss)]
+        let used_percent = survey.used as f64 / size(&block.prefix) as f64 * 100.0;
+        BlockV1 {
+            prefix: block.prefix.to_string(),
+            description: block.description,
+            listed_at: block.created_at,
+            allocated: survey.more_held,
+            used_percent,
+            largest_free: survey.largest_free.map(|p| p.to_string()),
+            other_organisations: survey.has_foreign,
+        }
     }
 }
 

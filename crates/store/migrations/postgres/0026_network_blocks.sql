@@ -1,0 +1,11 @@
+-- Blocks of address space that an organisation lists by itself, before any claim names them.
+CREATE TABLE network_blocks (
+  org BIGINT NOT NULL,
+  prefix TEXT NOT NULL,
+  description TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (org, prefix)
+);
+
+-- Who released a prefix.
+ALTER TABLE prefixes ADD COLUMN released_by TEXT;
