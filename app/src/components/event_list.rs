@@ -9,7 +9,7 @@ use crate::components::status::severity_pill;
 use crate::components::time::{Ago, instant};
 use crate::components::toast::use_toaster;
 use crate::live;
-use crate::query::{event_query, event_search};
+use crate::query::event_query;
 use crate::resource::{JsonResource, json_resource};
 use crate::server_fns;
 use crate::server_fns::EventLog;
@@ -62,7 +62,7 @@ pub(crate) fn EventLogView(
         domain.map_or_else(|| "/events".to_string(), |d| format!("/domains/{}/events", d.get()))
     });
     let data = json_resource(
-        move || (event_search(&query.get()), domain.map(|d| d.get())),
+        move || (query.get().to_search(), domain.map(|d| d.get())),
         |(search, domain)| server_fns::events(search, domain),
     );
     let log = Log { data, base, every_domain: domain.is_none() };
@@ -86,7 +86,7 @@ pub(crate) fn EventLogView(
 }
 
 fn filters(base: &str, q: &EventQuery) -> AnyView {
-    let url = |q: &EventQuery| format!("{base}{}", event_search(&EventQuery { page: 1, ..q.clone() }));
+    let url = |q: &EventQuery| format!("{base}{}", EventQuery { page: 1, ..q.clone() }.to_search());
     let chip = |label: String, picture: Option<(&'static str, &'static str)>, on: bool, to: EventQuery| {
         let mark = picture.map(|(i, class)| icon::icon_in(i, class));
         view! {
@@ -149,7 +149,7 @@ fn filters(base: &str, q: &EventQuery) -> AnyView {
 
 fn list(log: Log, q: &EventQuery, l: &EventLog) -> AnyView {
     if l.page.events.is_empty() {
-        let filtered = !event_search(&EventQuery { page: 1, ..q.clone() }).is_empty();
+        let filtered = !EventQuery { page: 1, ..q.clone() }.to_search().is_empty();
         let (title, text) = if filtered {
             ("No event matches these filters", "Try removing a filter.")
         } else {
@@ -162,7 +162,7 @@ fn list(log: Log, q: &EventQuery, l: &EventLog) -> AnyView {
     let base = log.base.get_untracked();
     let query = q.clone();
     let pages = pager(place, "Pages", move |page| {
-        format!("{base}{}", event_search(&EventQuery { page, ..query.clone() }))
+        format!("{base}{}", EventQuery { page, ..query.clone() }.to_search())
     });
     let open: Vec<i64> = l.page.events.iter().filter(|e| e.acknowledged.is_none()).map(|e| e.id.0).collect();
     let rows: Vec<_> = l.page.events.iter().map(|e| event(log, e, l)).collect();

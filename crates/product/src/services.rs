@@ -276,6 +276,10 @@ impl Backend for Services {
 
     async fn acknowledge(&self, caller: &Caller, ids: &[EventId]) -> ApiResult<u64> {
         authorize(caller, Action::Acknowledge)?;
+        if ids.len() > EventQuery::MAX_PER_PAGE as usize {
+            let most = EventQuery::MAX_PER_PAGE;
+            return Err(ApiError::invalid(format!("At most {most} events are acknowledged at once.")));
+        }
         let n = self
             .store()
             .acknowledge_by(&caller.actor(), caller.org, ids, self.now())

@@ -42,6 +42,21 @@ pub enum DeliveryState {
     },
 }
 
+impl DeliveryState {
+    /// The stable words of all states.
+    pub const WORDS: [&'static str; 4] = ["waiting", "delivered", "skipped", "failed"];
+
+    /// The stable word.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            DeliveryState::Waiting { .. } => "waiting",
+            DeliveryState::Delivered { .. } => "delivered",
+            DeliveryState::Skipped { .. } => "skipped",
+            DeliveryState::Failed { .. } => "failed",
+        }
+    }
+}
+
 /// A message to a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageStatus {

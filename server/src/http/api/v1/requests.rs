@@ -128,8 +128,8 @@ pub struct EventParameters {
     /// At least this severe.
     #[param(schema_with = words::severity)]
     severity: Option<String>,
-    /// `true`: only events that were not acknowledged.
-    open: Option<bool>,
+    /// `1` or `true`: only events that were not acknowledged.
+    open: Option<String>,
     /// Page, from 1.
     page: Option<u32>,
     /// Events of a page, 1 to 200; 50 unless given.

@@ -5,6 +5,7 @@ use model::configure::ServiceKind;
 use model::event::{EventKind, Severity};
 use model::ids::Role;
 use model::item::Ownership;
+use model::notify::DeliveryState;
 use model::ownership::Method;
 use model::status::StatusKind;
 use utoipa::openapi::schema::{ArrayBuilder, Object, ObjectBuilder, Schema, SchemaType, Type};
@@ -50,6 +51,11 @@ pub fn event_kinds() -> Schema {
 /// Severities of events.
 pub fn severity() -> Object {
     one_of(Severity::ALL.map(Severity::as_str))
+}
+
+/// States of messages.
+pub fn delivery_state() -> Object {
+    one_of(DeliveryState::WORDS)
 }
 
 /// Roles of members.
