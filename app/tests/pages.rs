@@ -278,6 +278,28 @@ async fn events_have_severity_values_and_source() {
 }
 
 #[tokio::test]
+async fn events_are_filtered_and_acknowledged_without_script() {
+    let sample = Sample::story();
+    let calls = sample.calls.clone();
+    let r = router(sample, "");
+    let (_, html) = page(&r, "/events?q=tidewater&last=7d&tag=prod&ownership=owned&from=2026-11-01&to=2026-11-19").await;
+    let words = text(&html);
+    says(
+        &words,
+        &["“tidewater”", "Last 7 days", "Nov 1, 2026 to Nov 19, 2026", "Tag prod", "Delivery failed", "Not acknowledged"],
+    );
+    says(&html, &[r#"name="q" value="tidewater""#, r#"name="to" value="2026-11-19""#]);
+    // A chip removes its own filter and keeps the others, the search keeps them as hidden fields.
+    says(&html, &["/events?q=tidewater&amp;tag=prod&amp;ownership=owned&amp;last=7d\"", r#"<input type="hidden" name="tag" value="prod""#]);
+    says(&words, &["Acknowledge all 3 that match", "3 events that match the filters are acknowledged, on all pages."]);
+    let form = "query=%3Fseverity%3Dwarning&domain=&up_to=3";
+    let to = post(&r, "acknowledge_matching", form, "http://localhost/events?severity=warning").await;
+    assert_eq!(to, "/events?severity=warning&done=acknowledged.2");
+    says(&read(&r, &to).await, &["2 events acknowledged"]);
+    says(&calls.lock().expect("not poisoned").join("\n"), &["acknowledge_matching ?severity=warning up to 3"]);
+}
+
+#[tokio::test]
 async fn tools_answer_by_address() {
     let r = story();
     let t = read(&r, "/tools/scan?name=https://www.alder.example/x").await;

@@ -36,6 +36,9 @@ pub struct EventLog {
     pub page: model::event::EventPage,
     /// How messages about them stand.
     pub deliveries: Vec<service::DeliveryView>,
+    /// Tags of the organisation with the number of domains that have them; empty for one domain.
+    #[serde(default)]
+    pub tags: Vec<model::inventory::Facet>,
     /// The server's clock.
     pub now: model::Timestamp,
 }

@@ -102,13 +102,17 @@ pub async fn history(name: String, from: Option<i64>, to: Option<i64>) -> Result
 pub async fn events(query: String, domain: Option<String>) -> Result<EventLog, ApiError> {
     let (backend, caller) = context::backend()?;
     let mut q = crate::query::event_query(&query);
+    let mut tags = Vec::new();
     if let Some(d) = domain {
         q.domain = Some(context::name(&d)?);
+    } else {
+        let one = model::inventory::ListQuery { per_page: 1, ..Default::default() };
+        tags = backend.list(&caller, &one).await?.facets.tag;
     }
     let page = backend.events(&caller, &q).await?;
     let ids: Vec<_> = page.events.iter().map(|e| e.id).collect();
     let deliveries = if ids.is_empty() { Vec::new() } else { backend.deliveries(&caller, &ids).await? };
-    Ok(EventLog { page, deliveries, now: context::now() })
+    Ok(EventLog { page, deliveries, tags, now: context::now() })
 }
 
 /// Looks a domain up afresh; nothing is recorded.

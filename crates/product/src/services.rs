@@ -271,7 +271,24 @@ impl Backend for Services {
 
     async fn events(&self, caller: &Caller, query: &EventQuery) -> ApiResult<EventPage> {
         authorize(caller, Action::Events)?;
-        self.store().events(caller.org, query).await.map_err(unavailable)
+        self.store().events_counted(caller.org, &query.at(self.now())).await.map_err(unavailable)
+    }
+
+    async fn acknowledge_matching(
+        &self,
+        caller: &Caller,
+        query: &EventQuery,
+        up_to: Option<EventId>,
+    ) -> ApiResult<u64> {
+        authorize(caller, Action::AcknowledgeMatching)?;
+        let now = self.now();
+        let n = self
+            .store()
+            .acknowledge_matching(&caller.actor(), caller.org, (&query.at(now), up_to), now)
+            .await
+            .map_err(unavailable)?;
+        self.scanner.hub.recorded();
+        Ok(n)
     }
 
     async fn acknowledge(&self, caller: &Caller, ids: &[EventId]) -> ApiResult<u64> {

@@ -93,3 +93,54 @@ async fn events_say_what_became_of_their_messages_and_are_acknowledged() {
     let (status, _) = site.api("GET", "/api/v1/events?domain=a..b", Value::Null).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "a name that is none is refused");
 }
+
+#[tokio::test]
+async fn events_are_filtered_and_acknowledged_by_what_they_match() {
+    let site = site(false).await;
+    let now = Timestamp::now();
+    let days = |n: i64| now - SignedDuration::from_hours(24 * n);
+    found(&site, "alder.example", &[(EventKind::RegistrarChanged, Severity::Warning)], days(20)).await;
+    found(&site, "brook.example", &[(EventKind::RegistrarChanged, Severity::Critical)], days(3)).await;
+    found(&site, "brook.example", &[(EventKind::RecordChanged, Severity::Info)], days(1)).await;
+    for (filters, n) in [
+        ("q=brook", 2),
+        ("q=BETA", 3),
+        ("q=gamma", 0),
+        ("tag=prod", 3),
+        ("tag=test", 0),
+        ("ownership=owned&last=7d", 2),
+        ("ownership=watched", 0),
+        ("last=7d&severity=critical", 1),
+        ("delivery=failed", 0),
+        ("domain=brook.example&kind=record_changed", 1),
+    ] {
+        assert_eq!(total(&site, filters).await, n, "{filters}");
+    }
+    let yesterday = model::time::StatedTime::utc(days(2)).date();
+    assert_eq!(total(&site, &format!("from={yesterday}")).await, 1);
+    assert_eq!(total(&site, &format!("to={yesterday}")).await, 2);
+
+    let acknowledge = async |filters: &str, body: Value| {
+        site.api("POST", &format!("/api/v1/events/acknowledge?{filters}"), body).await
+    };
+    for (filters, body) in [
+        ("sevrity=critical", json!({ "all": true })),
+        ("severity=loud", json!({ "all": true })),
+        ("", json!({})),
+        ("", json!({ "all": true, "ids": [1] })),
+    ] {
+        let (status, refused) = acknowledge(filters, body).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{filters}: {refused}");
+    }
+    assert_eq!(total(&site, "open=1").await, 3, "nothing was acknowledged by a request that was refused");
+    let (_, page) = site.api("GET", "/api/v1/events?q=brook", Value::Null).await;
+    let first = page["events"][1]["id"].as_i64().unwrap();
+    let (status, done) = acknowledge("q=brook", json!({ "all": true, "up_to": first })).await;
+    assert_eq!((status, &done["acknowledged"]), (StatusCode::OK, &json!(1)), "{done}");
+    let (_, done) = acknowledge("domain=brook.example", json!({ "all": true })).await;
+    assert_eq!(done["acknowledged"], 1);
+    assert_eq!(total(&site, "open=1").await, 1, "the other domain's is left");
+    let (_, log) = site.api("GET", "/api/v1/audit?about=event", Value::Null).await;
+    assert_eq!(log["items"].as_array().unwrap().len(), 2, "one entry for each call: {log}");
+    assert_eq!(log["items"][0]["new"], "domain=brook.example");
+}

@@ -1,6 +1,6 @@
 //! Changes and events: what differs between two observations, and the entry of the event log made of it.
 
-pub use super::event_query::{EventPage, EventQuery};
+pub use super::event_query::{EventCounts, EventGroup, EventPage, EventQuery};
 pub use crate::finding::severity::Severity;
 
 use crate::base::ids::{EventId, OrgId};

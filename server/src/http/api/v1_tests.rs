@@ -103,7 +103,7 @@ fn events_totals_and_added_names_keep_their_keys() {
         sent("Chat", 6, DeliveryState::Failed { at, error: "404".into(), attempts: 1 }),
         sent("", 5, DeliveryState::Waiting { due_at, attempts: 0, error: Some("Muted".into()) }),
     ];
-    let page = EventPage { events: vec![event], total: 1, page: 1, per_page: 50 };
+    let page = EventPage { events: vec![event], total: 1, page: 1, per_page: 50, ..EventPage::default() };
     let event = json!({ "id": 5, "org": 1, "domain": "q7.io", "at": epoch, "kind": "renewed", "severity": "info",
         "field": "expires", "old": null, "new": "2027-03-01", "source": "RDAP", "note": "",
         "acknowledged": { "by": "a", "at": epoch },

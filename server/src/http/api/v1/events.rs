@@ -7,7 +7,7 @@ use model::ids::EventId;
 use model::names::DomainName;
 use model::notify::DeliveryState;
 use serde::{Deserialize, Serialize};
-use service::DeliveryView;
+use service::{ApiError, ApiResult, DeliveryView};
 use utoipa::ToSchema;
 
 /// A page of the event log.
@@ -118,19 +118,35 @@ impl EventList {
     }
 }
 
-/// Events to acknowledge.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+/// Events to acknowledge: those that are named, or all that match the filters of the address.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct AcknowledgeRequest {
     /// Identifiers of events, at most 200.
     #[schema(max_items = 200)]
     ids: Vec<i64>,
+    /// True to acknowledge the events that match the filters of the address, the newest 10,000 at most.
+    all: bool,
+    /// With `all`: none that is newer than this event.
+    up_to: Option<i64>,
+}
+
+/// What an [`AcknowledgeRequest`] names.
+pub enum Named {
+    /// These events.
+    Ids(Vec<EventId>),
+    /// All that match, up to one of them.
+    Matching(Option<EventId>),
 }
 
 impl AcknowledgeRequest {
-    /// The identities.
-    pub fn ids(&self) -> Vec<EventId> {
-        self.ids.iter().map(|id| EventId(*id)).collect()
+    /// What is meant.
+    pub fn named(self) -> ApiResult<Named> {
+        match (self.ids.is_empty(), self.all, self.up_to) {
+            (false, false, None) => Ok(Named::Ids(self.ids.into_iter().map(EventId).collect())),
+            (true, true, up_to) => Ok(Named::Matching(up_to.map(EventId))),
+            _ => Err(ApiError::invalid("Name events by `ids`, or set `all`.")),
+        }
     }
 }
 
