@@ -1,6 +1,7 @@
 //! What a page reads in one call: model types, put together with the server's clock.
 
 use model::detail::RawAnswer;
+use model::registration::Party;
 use serde::{Deserialize, Serialize};
 use service::Session;
 
@@ -76,8 +77,32 @@ pub struct History {
     pub lanes: Vec<model::timeline::Lane>,
     /// Raw answers of the newer one.
     pub raw: Vec<RawAnswer>,
+    /// Raw answers of both compared, where they were asked for.
+    #[serde(default)]
+    pub raw_diffs: Vec<RawDiff>,
+    /// Days for which history is kept.
+    #[serde(default)]
+    pub keep_days: u32,
     /// The server's clock.
     pub now: model::Timestamp,
+}
+
+/// What a raw answer is called.
+pub fn raw_title(r: &RawAnswer) -> String {
+    let party = match r.party {
+        Party::Registry => "registry",
+        Party::Registrar => "registrar",
+    };
+    format!("Raw {} of the {party}", r.protocol.label())
+}
+
+/// The raw answers of one source in two snapshots, line by line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RawDiff {
+    /// Protocol and source.
+    pub title: String,
+    /// The comparison.
+    pub diff: model::lines::LineDiff,
 }
 
 /// The notification settings with the rule that is edited.

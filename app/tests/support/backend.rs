@@ -171,6 +171,7 @@ impl Backend for Sample {
             memberships: Vec::new(),
             demo: true,
             version: "0.1.0".into(),
+            keep_days: 400,
         })
     }
 
@@ -369,13 +370,14 @@ impl Backend for Sample {
         Ok(Snapshot { meta, observation: o })
     }
 
-    async fn raw(&self, _: &Caller, _: &DomainName, _: SnapshotId) -> ApiResult<Vec<RawAnswer>> {
+    async fn raw(&self, _: &Caller, _: &DomainName, id: SnapshotId) -> ApiResult<Vec<RawAnswer>> {
+        let handle = if id.0 < 2 { "D1-EXAMPLE" } else { "D2-EXAMPLE" };
         Ok(vec![RawAnswer {
             protocol: Protocol::Rdap,
             party: Party::Registry,
             server: "https://rdap.registry.example/".into(),
             at: world::ago(77),
-            body: r#"{"objectClassName":"domain","ldhName":"alder.example"}"#.into(),
+            body: format!(r#"{{"objectClassName":"domain","ldhName":"alder.example","handle":"{handle}"}}"#),
         }])
     }
 

@@ -44,6 +44,7 @@ impl Backend for Services {
             memberships,
             demo: self.demo,
             version: env!("CARGO_PKG_VERSION").into(),
+            keep_days: self.scanner.policy.keep_days,
         })
     }
 
