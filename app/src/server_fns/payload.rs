@@ -112,4 +112,10 @@ pub struct Notifications {
     pub settings: service::NotificationSettings,
     /// The rule in the editor, and what it would have sent.
     pub editing: Option<(model::notify::Rule, model::notify::RulePreview)>,
+    /// Feeds, newest first; `None` for those who may not see them.
+    #[serde(default)]
+    pub feeds: Option<Vec<model::feed::Feed>>,
+    /// What became of a form about feeds.
+    #[serde(default)]
+    pub outcome: Option<super::FormOutcome>,
 }

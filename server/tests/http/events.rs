@@ -144,3 +144,17 @@ async fn events_are_filtered_and_acknowledged_by_what_they_match() {
     assert_eq!(log["items"].as_array().unwrap().len(), 2, "one entry for each call: {log}");
     assert_eq!(log["items"][0]["new"], "domain=brook.example");
 }
+
+#[tokio::test]
+async fn a_preview_says_what_a_rule_would_not_have_sent() {
+    let site = site(false).await;
+    let hours = |n: i64| Timestamp::now() - SignedDuration::from_hours(n);
+    found(&site, "alder.example", &[(EventKind::RecordChanged, Severity::Info)], hours(5)).await;
+    found(&site, "brook.example", &[(EventKind::RegistrarChanged, Severity::Critical)], hours(3)).await;
+    let rule =
+        json!({ "name": "Registrar", "kinds": ["registrar_changed"], "at_least": "info", "ownership": null });
+    let (_, preview) = site.api("POST", "/api/v1/rules/preview", rule).await;
+    let not_sent = json!([{ "reason": "kind", "kind": "record_changed", "count": 1 }]);
+    assert_eq!((&preview["events"], &preview["not_sent"]), (&json!(1), &not_sent), "{preview}");
+    assert_eq!((&preview["domains"], &preview["held_from"]), (&json!(2), &json!([null])), "{preview}");
+}

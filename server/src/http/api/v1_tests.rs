@@ -5,7 +5,7 @@ use model::event::{Acknowledged, Change, Event, EventKind, EventPage, Severity};
 use model::ids::{EventId, LogPosition, OrgId, SnapshotId};
 use model::inventory::CalendarDay;
 use model::item::{ItemPatch, Ownership};
-use model::notify::DeliveryState;
+use model::notify::{DeliveryState, Rule};
 use serde_json::{Value, json};
 use service::DeliveryView;
 
@@ -129,4 +129,14 @@ fn events_totals_and_added_names_keep_their_keys() {
         json::<AddedEntry>(line),
         json!({ "line": 1, "input": "x", "result": { "result": "refused", "reason": "why" } })
     );
+}
+
+#[test]
+fn rules_say_when_critical_events_are_held_and_until_when_they_are_muted() {
+    let rule = json::<RuleV1>(Rule::default());
+    assert_eq!((&rule["critical_at_once"], &rule["muted_until"]), (&json!(true), &Value::Null));
+    let read = |body: Value| Rule::from(serde_json::from_value::<RuleV1>(body).unwrap());
+    assert_eq!(read(json!({})), Rule::default(), "clients that do not know these keys change nothing");
+    let held = read(json!({ "critical_at_once": false, "muted_until": "1970-01-01T00:00:00Z" }));
+    assert_eq!((held.critical_at_once, held.muted_until), (false, Some(Timestamp::UNIX_EPOCH)));
 }

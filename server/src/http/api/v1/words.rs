@@ -43,6 +43,16 @@ pub fn event_kind() -> Object {
     one_of(EventKind::ALL.map(EventKind::as_str))
 }
 
+/// A kind of event, or `null`.
+pub fn event_kind_or_null() -> Object {
+    let words = EventKind::ALL.map(|k| serde_json::Value::from(k.as_str()));
+    let or_null = words.into_iter().chain([serde_json::Value::Null]);
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .enum_values(Some(or_null))
+        .build()
+}
+
 /// A list of kinds of events.
 pub fn event_kinds() -> Schema {
     list(event_kind())
