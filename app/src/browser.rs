@@ -218,6 +218,14 @@ pub(crate) fn form_query(event: &web_sys::SubmitEvent) -> Option<String> {
     Some(said.join("&"))
 }
 
+/// The query that the form around the field of an event would be sent with, empty fields included.
+pub(crate) fn query_around(event: &web_sys::Event) -> Option<String> {
+    let field: web_sys::Element = event.target()?.dyn_into().ok()?;
+    let form: HtmlFormElement = field.closest("form").ok()??.dyn_into().ok()?;
+    let data = FormData::new_with_form(&form).ok()?;
+    web_sys::UrlSearchParams::new_with_str_sequence_sequence(&data).ok()?.to_string().as_string()
+}
+
 /// Scheme, host and port of this page's address.
 pub(crate) fn origin() -> String {
     leptos::prelude::window().location().origin().unwrap_or_default()

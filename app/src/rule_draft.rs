@@ -3,6 +3,8 @@
 #[cfg(feature = "ssr")]
 use crate::query;
 #[cfg(feature = "ssr")]
+use model::Timestamp;
+#[cfg(feature = "ssr")]
 use model::event::EventKind;
 use model::event::Severity;
 use model::item::Ownership;
@@ -52,7 +54,24 @@ pub(crate) fn rule(pairs: &[(String, String)]) -> Rule {
             _ => Delivery::Immediate,
         },
         quiet: quiet.map(|(from, to)| Quiet { from, to }),
+        // A box that is not ticked sends nothing: a hidden field says that the form had one.
+        critical_at_once: all("critical[]").last().is_none_or(|word| word == "yes"),
+        muted_until: end_of_day(&one("muted_until")),
     }
+}
+
+/// The end (UTC) of a day.
+#[cfg(feature = "ssr")]
+fn end_of_day(day: &str) -> Option<Timestamp> {
+    let day: jiff::civil::Date = day.parse().ok()?;
+    let next = day.checked_add(jiff::ToSpan::day(1)).ok()?;
+    format!("{next}T00:00:00Z").parse().ok()
+}
+
+/// The last day (UTC) on which a rule is muted.
+pub(crate) fn muted_day(rule: &Rule) -> Option<jiff::civil::Date> {
+    let last = rule.muted_until?.checked_sub(jiff::SignedDuration::from_secs(1)).ok()?;
+    Some(model::time::StatedTime::utc(last).date())
 }
 
 /// `07:30` as minutes of the day.
@@ -70,7 +89,10 @@ pub(crate) fn clock(minute: u16) -> String {
 
 /// When a rule sends, in words.
 pub(crate) fn when(rule: &Rule) -> String {
-    let quiet = rule.quiet.map(|q| format!(", quiet {} to {}", clock(q.from), clock(q.to)));
+    let quiet = rule.quiet.map(|q| {
+        let critical = if rule.critical_at_once { "" } else { ", Critical too" };
+        format!(", quiet {} to {}{critical}", clock(q.from), clock(q.to))
+    });
     match rule.delivery {
         Delivery::Immediate => format!("Immediate{}", quiet.unwrap_or_default()),
         Delivery::Daily { hour } => format!("Daily at {hour:02}:00"),
@@ -117,5 +139,18 @@ mod tests {
         assert_eq!(what(&r), "Expired, Critical, owned and watched, tags prod or edge");
         assert_eq!(clock(450), "07:30");
         assert_eq!(rule(&[]).quiet, None);
+        assert!(
+            r.critical_at_once && r.muted_until.is_none(),
+            "an address from before says nothing of these"
+        );
+        let held = rule(&query::pairs("critical%5B%5D=no&muted_until=2026-11-23"));
+        assert!(!held.critical_at_once);
+        assert_eq!(
+            held.muted_until.unwrap().to_string(),
+            "2026-11-24T00:00:00Z",
+            "until the end of that day"
+        );
+        assert_eq!(muted_day(&held).unwrap().to_string(), "2026-11-23");
+        assert!(rule(&query::pairs("critical%5B%5D=no&critical%5B%5D=yes")).critical_at_once);
     }
 }

@@ -220,6 +220,11 @@ async fn history_compares_any_two_states() {
     let newest = read(&r, "/domains/alder.example/history?from=99&to=abc").await;
     says(&newest, &["removed ns1.quarry-dns.example"]);
     assert!(!newest.contains("added Lantern Registrar"));
+    assert!(t.contains("kept 400 days"), "{t}");
+    let raw = read(&r, "/domains/alder.example/history?from=1&to=3&show=raw").await;
+    says(&raw, &["1 of 1 answers", "D1-EXAMPLE", "D2-EXAMPLE", "removed", "added"]);
+    let equal = read(&r, "/domains/alder.example/history?from=2&to=3&show=raw").await;
+    says(&equal, &["0 of 1 answers", "The two answers are equal."]);
 }
 
 #[tokio::test]
@@ -272,6 +277,48 @@ async fn events_have_severity_values_and_source() {
     assert!(!worst.contains("is now Lantern Registrar"), "{worst}");
     let one = read(&r, "/domains/alder.example/events").await;
     assert!(one.contains("Registrar changed") && !one.contains("tidewater.example"), "{one}");
+}
+
+#[tokio::test]
+async fn events_are_filtered_and_acknowledged_without_script() {
+    let sample = Sample::story();
+    let calls = sample.calls.clone();
+    let r = router(sample, "");
+    let (_, html) =
+        page(&r, "/events?q=tidewater&last=7d&tag=prod&ownership=owned&from=2026-11-01&to=2026-11-19").await;
+    let words = text(&html);
+    says(
+        &words,
+        &[
+            "“tidewater”",
+            "Last 7 days",
+            "Nov 1, 2026 to Nov 19, 2026",
+            "Tag prod",
+            "Delivery failed",
+            "Not acknowledged",
+        ],
+    );
+    says(&html, &[r#"name="q" value="tidewater""#, r#"name="to" value="2026-11-19""#]);
+    // A chip removes its own filter and keeps the others, the search keeps them as hidden fields.
+    says(
+        &html,
+        &[
+            "/events?q=tidewater&amp;tag=prod&amp;ownership=owned&amp;last=7d\"",
+            r#"<input type="hidden" name="tag" value="prod""#,
+        ],
+    );
+    says(
+        &words,
+        &["Acknowledge all 3 that match", "3 events that match the filters are acknowledged, on all pages."],
+    );
+    let form = "query=%3Fseverity%3Dwarning&domain=&up_to=3";
+    let to = post(&r, "acknowledge_matching", form, "http://localhost/events?severity=warning").await;
+    assert_eq!(to, "/events?severity=warning&done=acknowledged.2");
+    says(&read(&r, &to).await, &["2 events acknowledged"]);
+    says(
+        &calls.lock().expect("not poisoned").join("\n"),
+        &["acknowledge_matching ?severity=warning up to 3"],
+    );
 }
 
 #[tokio::test]

@@ -200,14 +200,23 @@ async fn notification_settings_read_and_change_without_javascript() {
     says(
         &t,
         &[
-            "4 channels, 2 rules",
+            "4 channels, 3 rules",
             "Operations mailbox",
             "ops@alder.example",
             "250 OK by mx1.alder.example:587",
         ],
     );
     says(&t, &["Test delivered at 14:05", "Test failed at 14:05", "Retrying, next at 14:09 UTC", "whsec_"]);
-    says(&t, &["All kinds, Warning or more, owned", "quiet 22:00 to 07:00", "3 messages in the last 7 days"]);
+    says(
+        &t,
+        &[
+            "All kinds, Warning or more, owned",
+            "quiet 22:00 to 07:00",
+            "Last 7 days",
+            "Muted until Nov 23, 2026",
+        ],
+    );
+    says(&t, &["1 failing", "Failing since 09:12: 404 Not Found", "attempt 4 of 12 · no answer in 10 s"]);
     says(&t, &["Failed messages", "tidewater.example and 2 more", "Send again", "Drop"]);
     // Events without a message yet can be tried again, not dropped.
     says(&t, &["cinder.example", "before any rule was applied"]);
@@ -229,6 +238,13 @@ async fn notification_settings_read_and_change_without_javascript() {
             "This would have sent 3 messages in the last 7 days",
             "to 2 channels each",
             "4 of 12 events",
+            "Not sent: 7 events “Record changed” (kind not selected), 4 events about other domains, 1 less severe event.",
+            "held in quiet hours from 00:20",
+            "Record changed 7",
+            "Warning or more (7)",
+            "34 domains",
+            "Microsoft Teams failing since 09:12",
+            "Send Critical events at once, also in quiet hours",
         ],
     );
     // A preview is an address: the editor keeps what was typed.
@@ -260,14 +276,17 @@ async fn notification_settings_read_and_change_without_javascript() {
     let (_, to) = post("drop_failed", "id=2&channel=teams").await;
     assert_eq!(to, "/settings/notifications?done=dropped.1");
     post("drop_failed", "channel=*").await;
+    let held = "rule=new&name=Held&channels%5B%5D=mail&critical%5B%5D=no&muted_until=2026-11-23";
+    post("save_rule", held).await;
     let (status, _) = post("drop_failed", "").await;
     assert_ne!(status, 200, "an incomplete form drops nothing");
     let calls = calls.lock().unwrap();
+    assert!(calls.iter().any(|c| c == "held Some(2026-11-24T00:00:00Z)"), "{calls:?}");
     assert_eq!(calls[0], "save_rule Prod [Expired] [\"mail\"]");
     assert_eq!(calls[1], "save_channel email Mail ops@alder.example");
     assert_eq!(calls[3], "save_channel teams Teams ");
     assert_eq!([&calls[2], &calls[4]], ["test_channel hook", "resend Some((EventId(2), \"teams\"))"]);
-    assert_eq!(calls[5..], ["drop_failed Some((EventId(2), \"teams\"))", "drop_failed None"]);
+    assert_eq!(calls[5..7], ["drop_failed Some((EventId(2), \"teams\"))", "drop_failed None"]);
 }
 
 #[tokio::test]

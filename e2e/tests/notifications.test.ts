@@ -69,6 +69,12 @@ test("a channel, its test, a rule and its preview", async ({ page, server }) => 
   await page.getByRole("link", { name: "Add rule" }).click();
   await expect(page.getByRole("heading", { name: "New rule" })).toBeVisible();
   await page.getByLabel("Name", { exact: true }).last().fill("Nights");
+  // The preview follows the form a moment later, without a new address.
+  await page.getByLabel("Tags").fill("no-such-tag");
+  await expect(page.getByText("0 domains", { exact: true })).toBeVisible();
+  await expect(page.getByText("This would have sent 0 messages in the last 7 days")).toBeVisible();
+  await expect(page).toHaveURL(/\?rule=new/);
+  await page.getByLabel("Tags").fill("");
   await page.getByLabel("Expires soon").check();
   await page.getByRole("group", { name: "Channels" }).getByLabel("Chat bridge").uncheck();
   await page.getByLabel("Night shift", { exact: true }).check();
@@ -101,6 +107,21 @@ test("events say what became of their messages", async ({ page }) => {
   await expect(page.getByText(/^Not sent to Chat bridge: 410 Gone/).first()).toBeVisible();
   await expectAccessible(page);
   await pictures(page, "events-delivered");
+
+  // Filters are in the address, and all that match are acknowledged after a question.
+  const all = await page.locator("ol > li.event").count();
+  await page.getByRole("link", { name: /^Delivery failed/ }).click();
+  await expect(page).toHaveURL(/delivery=failed/);
+  await expect.poll(() => page.locator("ol > li.event").count()).toBeLessThan(all);
+  await expect(page.locator("ol > li.event").first()).toContainText("Not sent to Chat bridge");
+  await page.locator("summary", { hasText: "Period" }).click();
+  await page.getByRole("link", { name: "Last 7 days" }).click();
+  await expect(page).toHaveURL(/delivery=failed&last=7d|last=7d&delivery=failed/);
+  await page.getByRole("searchbox", { name: "Search events by domain or value" }).fill("no such text");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("No event matches these filters")).toBeVisible();
+  await expect(page).toHaveURL(/q=no/);
+  await expectAccessible(page);
 });
 
 test("a mail reads well in light and dark, as HTML and as text", async ({ page, server }) => {

@@ -4,6 +4,8 @@
 mod addresses;
 #[path = "http/agents.rs"]
 mod agents;
+#[path = "http/events.rs"]
+mod events;
 #[path = "http/feature_uses.rs"]
 mod feature_uses;
 #[path = "http/feeds.rs"]

@@ -2,6 +2,7 @@
 //! the source, who acknowledged it.
 
 use crate::components::banner::failure;
+use crate::components::event_filters;
 use crate::components::frame::FrameResource;
 use crate::components::icon;
 use crate::components::pager::{Place, grouped, pager};
@@ -9,18 +10,21 @@ use crate::components::status::severity_pill;
 use crate::components::time::{Ago, instant};
 use crate::components::toast::use_toaster;
 use crate::live;
-use crate::query::{event_query, event_search};
+use crate::query::event_query;
 use crate::resource::{JsonResource, json_resource};
 use crate::server_fns;
 use crate::server_fns::EventLog;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::hooks::use_location;
-use model::event::{Event, EventKind, EventQuery, Severity};
+use model::event::{Event, EventQuery};
 use model::notify::DeliveryState;
 use model::scan::Live;
 use model::time::human_instant;
 use service::{ApiError, DeliveryView, ErrorKind};
+
+/// Events that are acknowledged in one call at most.
+const ACKNOWLEDGED_MAX: u64 = 10_000;
 
 /// What acknowledging needs.
 #[derive(Clone, Copy)]
@@ -62,7 +66,7 @@ pub(crate) fn EventLogView(
         domain.map_or_else(|| "/events".to_string(), |d| format!("/domains/{}/events", d.get()))
     });
     let data = json_resource(
-        move || (event_search(&query.get()), domain.map(|d| d.get())),
+        move || (query.get().to_search(), domain.map(|d| d.get())),
         |(search, domain)| server_fns::events(search, domain),
     );
     let log = Log { data, base, every_domain: domain.is_none() };
@@ -73,7 +77,12 @@ pub(crate) fn EventLogView(
         }
     });
     view! {
-        {move || filters(&base.get(), &query.get())}
+        <div class="toolbar" role="search" aria-label="Filter events">
+            {move || event_filters::search(&base.get(), &query.get())}
+            <Transition><div class="chips-scroll">
+                {move || data.get().and_then(Result::ok).map(|l| event_filters::chips(&base.get(), &query.get(), &l, domain.is_none()))}
+            </div></Transition>
+        </div>
         <Transition fallback=crate::components::skeleton::list>
             {move || data.get().map(|answer| match answer {
                 Ok(l) => list(log, &query.get(), &l),
@@ -85,72 +94,9 @@ pub(crate) fn EventLogView(
     .into_any()
 }
 
-fn filters(base: &str, q: &EventQuery) -> AnyView {
-    let url = |q: &EventQuery| format!("{base}{}", event_search(&EventQuery { page: 1, ..q.clone() }));
-    let chip = |label: String, picture: Option<(&'static str, &'static str)>, on: bool, to: EventQuery| {
-        let mark = picture.map(|(i, class)| icon::icon_in(i, class));
-        view! {
-            <a class="chip" class:on=on href=url(&to) aria-current=on.then_some("true") data-noscroll="true">{mark}{label}</a>
-        }
-    };
-    let severities = [
-        (Severity::Critical, "critical", "i text-critical"),
-        (Severity::Warning, "warning", "i text-warn"),
-        (Severity::Notice, "info", "i text-info"),
-    ];
-    let severities = severities.map(|(s, picture, class)| {
-        let on = q.at_least == Some(s);
-        let at_least = (!on).then_some(s);
-        let words =
-            if s == Severity::Critical { s.label().to_string() } else { format!("{} or more", s.label()) };
-        chip(words, Some((picture, class)), on, EventQuery { at_least, ..q.clone() })
-    });
-    let kinds = EventKind::ALL.map(|k| {
-        let on = q.kinds.contains(&k);
-        let mut kinds = q.kinds.clone();
-        if on {
-            kinds.retain(|x| *x != k);
-        } else {
-            kinds.push(k);
-        }
-        let to = url(&EventQuery { kinds, ..q.clone() });
-        let mark = on.then(|| icon("check"));
-        view! {
-            <a class="menu-item" class:on=on href=to aria-current=on.then_some("true") data-noscroll="true">
-                <span class="w-3.5 flex-none">{mark}</span>{k.label()}</a>
-        }
-    });
-    let chosen: Vec<_> = q
-        .kinds
-        .iter()
-        .map(|k| {
-            let mut kinds = q.kinds.clone();
-            kinds.retain(|x| x != k);
-            let to = url(&EventQuery { kinds, ..q.clone() });
-            view! { <a class="chip on" href=to aria-label=format!("{}. Remove filter", k.label()) data-noscroll="true">{k.label()}{icon("x")}</a> }
-        })
-        .collect();
-    let open = EventQuery { unacknowledged: !q.unacknowledged, ..q.clone() };
-    let plain = q.kinds.is_empty() && q.at_least.is_none() && !q.unacknowledged;
-    view! {
-        <div class="toolbar" role="search" aria-label="Filter events">
-            <div class="chips-scroll">
-                {chip("All".into(), None, plain, EventQuery { per_page: q.per_page, ..EventQuery::default() })}
-                {chip("Not acknowledged".into(), None, q.unacknowledged, open)}
-                {severities.into_iter().collect_view()}
-                {chosen}
-                <details class="menu"><summary class="chip">"Kind"{icon("down")}</summary>
-                    <div class="menu-list" role="group" aria-label="Kind">{kinds.into_iter().collect_view()}</div></details>
-            </div>
-        </div>
-    }
-    .into_any()
-}
-
 fn list(log: Log, q: &EventQuery, l: &EventLog) -> AnyView {
     if l.page.events.is_empty() {
-        let filtered = !event_search(&EventQuery { page: 1, ..q.clone() }).is_empty();
-        let (title, text) = if filtered {
+        let (title, text) = if q.is_filtered() {
             ("No event matches these filters", "Try removing a filter.")
         } else {
             ("No events yet", "The first scan is the baseline. Changes found by later scans are listed here.")
@@ -162,19 +108,62 @@ fn list(log: Log, q: &EventQuery, l: &EventLog) -> AnyView {
     let base = log.base.get_untracked();
     let query = q.clone();
     let pages = pager(place, "Pages", move |page| {
-        format!("{base}{}", event_search(&EventQuery { page, ..query.clone() }))
+        format!("{base}{}", EventQuery { page, ..query.clone() }.to_search())
     });
     let open: Vec<i64> = l.page.events.iter().filter(|e| e.acknowledged.is_none()).map(|e| e.id.0).collect();
     let rows: Vec<_> = l.page.events.iter().map(|e| event(log, e, l)).collect();
-    let n = format!("{} events", grouped(l.page.total));
+    let n =
+        if l.page.total == 1 { "1 event".to_string() } else { format!("{} events", grouped(l.page.total)) };
+    let matching =
+        matching(q, l, open.len(), if log.every_domain { "" } else { l.page.events[0].domain.as_str() });
     view! {
         <section class="card tbl-wrap">
-            <div class="card-head"><h2>{n}</h2><div class="aside">{(!open.is_empty()).then(|| all(log, open))}</div></div>
+            <div class="card-head"><h2>{n}</h2><div class="aside flex items-center gap-2 flex-wrap">{(!open.is_empty()).then(|| all(log, open))}{matching}</div></div>
             <ol>{rows}</ol>
             <div class="tbl-foot"><span class="text-xs">{place.words()}</span><div class="end">{pages}</div></div>
         </section>
     }
     .into_any()
+}
+
+/// Acknowledges all that match, after a question, where these are more than the page shows.
+fn matching(q: &EventQuery, l: &EventLog, on_page: usize, domain: &str) -> Option<AnyView> {
+    let open = EventQuery { unacknowledged: true, ..q.clone() };
+    let known = match &l.page.counts {
+        Some(counts) => Some(counts.matching(&open)),
+        None if q.unacknowledged => Some(l.page.total),
+        None => None,
+    };
+    if known.is_some_and(|n| n <= on_page as u64) {
+        return None;
+    }
+    let up_to = l.page.newest?;
+    let all = known.map_or_else(|| "all".to_string(), |n| format!("all {}", grouped(n)));
+    let hint = match known {
+        Some(n) if n <= ACKNOWLEDGED_MAX => {
+            format!("{} events that match the filters are acknowledged, on all pages.", grouped(n))
+        }
+        _ => format!(
+            "The newest {} events that match the filters are acknowledged.",
+            grouped(ACKNOWLEDGED_MAX)
+        ),
+    };
+    let fields =
+        [("query", q.filters().to_search()), ("domain", domain.to_string()), ("up_to", up_to.0.to_string())]
+            .map(|(name, value)| view! { <input type="hidden" name=name value=value/> });
+    Some(
+        view! {
+            <details class="menu">
+                <summary class="btn btn-sm btn-ghost">{icon("check")}{format!("Acknowledge {all} that match")}</summary>
+                <form class="menu-list menu-right menu-form" method="post" action="/api/fn/acknowledge_matching">
+                    {fields.into_iter().collect_view()}
+                    <p class="hint">{hint}" Messages about them are not repeated. This can't be undone."</p>
+                    <button class="btn btn-sm" type="submit">{format!("Acknowledge {all}")}</button>
+                </form>
+            </details>
+        }
+        .into_any(),
+    )
 }
 
 fn hidden(ids: &[i64]) -> Vec<AnyView> {

@@ -4,6 +4,7 @@ pub(crate) mod address_claim;
 pub(crate) mod area;
 pub(crate) mod banner;
 pub(crate) mod copy;
+pub(crate) mod event_filters;
 pub(crate) mod event_list;
 pub(crate) mod frame;
 pub(crate) mod health;

@@ -116,6 +116,15 @@ pub(crate) fn severity_pill(severity: Severity) -> AnyView {
     view! { <span class=class>{icon(picture)}<span>{severity.label()}</span></span> }.into_any()
 }
 
+/// The picture of a severity and its classes, for a line that has no room for the pill.
+pub(crate) fn severity_icon(severity: Severity) -> (&'static str, &'static str) {
+    match severity {
+        Severity::Info | Severity::Notice => ("info", "i text-info"),
+        Severity::Warning => ("warning", "i text-warn"),
+        Severity::Critical => ("critical", "i text-critical"),
+    }
+}
+
 /// The letter mark of a provider, and its name.
 pub(crate) fn provider(p: &model::dns::Provider) -> AnyView {
     use model::dns::ProviderKind;

@@ -22,7 +22,10 @@ pub async fn notifications(query: String) -> Result<Notifications, ApiError> {
         }
         None => None,
     };
-    Ok(Notifications { settings, editing })
+    let may_see_feeds = service::policy::authorize(&caller, service::policy::Action::Feeds).is_ok();
+    let feeds = if may_see_feeds { Some(backend.feeds(&caller).await?) } else { None };
+    let outcome = use_context::<crate::server_fns::FormOutcome>();
+    Ok(Notifications { settings, editing, feeds, outcome })
 }
 
 /// Adds or changes a channel.
@@ -81,6 +84,8 @@ pub async fn save_rule(
     #[server(default)] hour: String,
     #[server(default)] quiet_from: String,
     #[server(default)] quiet_to: String,
+    #[server(default)] critical: Vec<String>,
+    #[server(default)] muted_until: String,
 ) -> Result<Rule, ApiError> {
     let (backend, caller) = context::backend()?;
     let single = [
@@ -94,9 +99,11 @@ pub async fn save_rule(
         ("hour", hour),
         ("quiet_from", quiet_from),
         ("quiet_to", quiet_to),
+        ("muted_until", muted_until),
     ];
     let mut pairs: Vec<(String, String)> = single.into_iter().map(|(k, v)| (k.to_string(), v)).collect();
     pairs.extend(kinds.into_iter().map(|k| ("kinds[]".to_string(), k)));
+    pairs.extend(critical.into_iter().map(|word| ("critical[]".to_string(), word)));
     pairs.extend(channels.into_iter().map(|c| ("channels[]".to_string(), c)));
     let rule = crate::rule_draft::rule(&pairs);
     let saved = backend.save_rule(&caller, &rule).await?;

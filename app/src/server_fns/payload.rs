@@ -1,6 +1,7 @@
 //! What a page reads in one call: model types, put together with the server's clock.
 
 use model::detail::RawAnswer;
+use model::registration::Party;
 use serde::{Deserialize, Serialize};
 use service::Session;
 
@@ -36,6 +37,9 @@ pub struct EventLog {
     pub page: model::event::EventPage,
     /// How messages about them stand.
     pub deliveries: Vec<service::DeliveryView>,
+    /// Tags of the organisation with the number of domains that have them; empty for one domain.
+    #[serde(default)]
+    pub tags: Vec<model::inventory::Facet>,
     /// The server's clock.
     pub now: model::Timestamp,
 }
@@ -73,8 +77,32 @@ pub struct History {
     pub lanes: Vec<model::timeline::Lane>,
     /// Raw answers of the newer one.
     pub raw: Vec<RawAnswer>,
+    /// Raw answers of both compared, where they were asked for.
+    #[serde(default)]
+    pub raw_diffs: Vec<RawDiff>,
+    /// Days for which history is kept.
+    #[serde(default)]
+    pub keep_days: u32,
     /// The server's clock.
     pub now: model::Timestamp,
+}
+
+/// What a raw answer is called.
+pub fn raw_title(r: &RawAnswer) -> String {
+    let party = match r.party {
+        Party::Registry => "registry",
+        Party::Registrar => "registrar",
+    };
+    format!("Raw {} of the {party}", r.protocol.label())
+}
+
+/// The raw answers of one source in two snapshots, line by line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RawDiff {
+    /// Protocol and source.
+    pub title: String,
+    /// The comparison.
+    pub diff: model::lines::LineDiff,
 }
 
 /// The notification settings with the rule that is edited.
@@ -84,4 +112,10 @@ pub struct Notifications {
     pub settings: service::NotificationSettings,
     /// The rule in the editor, and what it would have sent.
     pub editing: Option<(model::notify::Rule, model::notify::RulePreview)>,
+    /// Feeds, newest first; `None` for those who may not see them.
+    #[serde(default)]
+    pub feeds: Option<Vec<model::feed::Feed>>,
+    /// What became of a form about feeds.
+    #[serde(default)]
+    pub outcome: Option<super::FormOutcome>,
 }

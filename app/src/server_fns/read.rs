@@ -3,8 +3,12 @@
 #[cfg(feature = "ssr")]
 use super::context;
 use super::payload::{EventLog, Frame, History, Inventory};
+#[cfg(feature = "ssr")]
+use super::payload::{RawDiff, raw_title};
 use leptos::prelude::*;
 use model::detail::Detail;
+#[cfg(feature = "ssr")]
+use model::detail::RawAnswer;
 use model::dns::Trace;
 use model::inventory::{AddedLine, Row};
 use model::ownership::ClaimView;
@@ -61,7 +65,12 @@ const TIMELINE_STATES: usize = 40;
 
 /// Kept states of a domain, two of them side by side. Without numbers: the newest and the one before it.
 #[server(name = ReadHistory, prefix = "/api/fn", endpoint = "history", output = Json)]
-pub async fn history(name: String, from: Option<i64>, to: Option<i64>) -> Result<History, ApiError> {
+pub async fn history(
+    name: String,
+    from: Option<i64>,
+    to: Option<i64>,
+    raw: Option<bool>,
+) -> Result<History, ApiError> {
     let (backend, caller) = context::backend()?;
     let now = context::now();
     let name = context::name(&name)?;
@@ -88,13 +97,37 @@ pub async fn history(name: String, from: Option<i64>, to: Option<i64>) -> Result
         let newer = backend.snapshot(&caller, &name, t.id).await?;
         fields = model::fields::compare_fields(&older.observation, &newer.observation);
     }
+    let wants_raw = raw == Some(true);
     let raw = match &to {
         Some(t) => backend.raw(&caller, &name, t.id).await?,
         None => Vec::new(),
     };
+    let raw_diffs = match &from {
+        Some(f) if wants_raw => raw_diffs(&backend.raw(&caller, &name, f.id).await?, &raw),
+        _ => Vec::new(),
+    };
+    let keep_days = backend.session(&caller).await?.keep_days;
     let oldest_first: Vec<_> = states.iter().rev().map(|s| (s.meta.at, &s.observation)).collect();
     let lanes = model::timeline::lanes(&oldest_first, now);
-    Ok(History { snapshots, from, to, fields, lanes, raw, now })
+    Ok(History { snapshots, from, to, fields, lanes, raw, raw_diffs, keep_days, now })
+}
+
+/// The answers of each source in two snapshots, the sources of the newer one first.
+#[cfg(feature = "ssr")]
+fn raw_diffs(old: &[RawAnswer], new: &[RawAnswer]) -> Vec<RawDiff> {
+    let source = |r: &RawAnswer| (r.protocol, r.party);
+    let body = |all: &[RawAnswer], of: &RawAnswer| {
+        let found = all.iter().find(|r| source(r) == source(of));
+        found.map(|r| model::lines::laid_out(&r.body)).unwrap_or_default()
+    };
+    let gone = old.iter().filter(|o| new.iter().all(|n| source(n) != source(o)));
+    new.iter()
+        .chain(gone)
+        .map(|r| RawDiff {
+            title: raw_title(r),
+            diff: model::lines::compare_lines(&body(old, r), &body(new, r)),
+        })
+        .collect()
 }
 
 /// A page of the event log; `query` is that of the address, `domain` narrows it to one.
@@ -102,13 +135,17 @@ pub async fn history(name: String, from: Option<i64>, to: Option<i64>) -> Result
 pub async fn events(query: String, domain: Option<String>) -> Result<EventLog, ApiError> {
     let (backend, caller) = context::backend()?;
     let mut q = crate::query::event_query(&query);
+    let mut tags = Vec::new();
     if let Some(d) = domain {
         q.domain = Some(context::name(&d)?);
+    } else {
+        let one = model::inventory::ListQuery { per_page: 1, ..Default::default() };
+        tags = backend.list(&caller, &one).await?.facets.tag;
     }
     let page = backend.events(&caller, &q).await?;
     let ids: Vec<_> = page.events.iter().map(|e| e.id).collect();
     let deliveries = if ids.is_empty() { Vec::new() } else { backend.deliveries(&caller, &ids).await? };
-    Ok(EventLog { page, deliveries, now: context::now() })
+    Ok(EventLog { page, deliveries, tags, now: context::now() })
 }
 
 /// Looks a domain up afresh; nothing is recorded.

@@ -6,7 +6,6 @@ use super::context;
 use leptos::prelude::*;
 use model::Timestamp;
 use model::account::{AuditPage, Invitation, Member, TokenInfo};
-use model::feed::Feed;
 use model::ids::Caller;
 use serde::{Deserialize, Serialize};
 use service::json::Json;
@@ -102,8 +101,6 @@ pub struct MembersData {
 pub struct TokensData {
     /// Newest first.
     pub tokens: Vec<TokenInfo>,
-    /// Feeds, newest first.
-    pub feeds: Vec<Feed>,
     /// The organisation, whose quota counts them.
     pub organisation: Organisation,
 }
@@ -129,9 +126,8 @@ pub async fn settings_members() -> Result<SettingsPage<MembersData>, ApiError> {
 pub async fn settings_tokens() -> Result<SettingsPage<TokensData>, ApiError> {
     let (backend, caller) = context::backend()?;
     let tokens = backend.tokens(&caller).await?;
-    let feeds = backend.feeds(&caller).await?;
     let organisation = backend.organisation(&caller).await?;
-    Ok(page(TokensData { tokens, feeds, organisation }, caller))
+    Ok(page(TokensData { tokens, organisation }, caller))
 }
 
 /// The organisation.

@@ -234,6 +234,23 @@ pub async fn acknowledge(#[server(default)] ids: Vec<i64>) -> Result<u64, ApiErr
     Ok(n)
 }
 
+/// Acknowledges all events that a query of the page matches, none newer than the newest one it counted.
+#[server(prefix = "/api/fn", endpoint = "acknowledge_matching", output = Json)]
+pub async fn acknowledge_matching(
+    #[server(default)] query: String,
+    #[server(default)] domain: String,
+    up_to: i64,
+) -> Result<u64, ApiError> {
+    let (backend, caller) = context::backend()?;
+    let mut q = crate::query::event_query(&query);
+    if !domain.is_empty() {
+        q.domain = Some(context::name(&domain)?);
+    }
+    let n = backend.acknowledge_matching(&caller, &q, Some(model::ids::EventId(up_to))).await?;
+    context::done("acknowledged", n);
+    Ok(n)
+}
+
 /// The choice of a form; owned where it has none.
 #[cfg(feature = "ssr")]
 fn ownership_or_owned(word: &str) -> Result<model::item::Ownership, ApiError> {

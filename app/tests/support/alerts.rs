@@ -4,10 +4,13 @@ use super::backend::Sample;
 use super::now;
 use async_trait::async_trait;
 use jiff::ToSpan;
+use model::event::{EventCounts, EventGroup, EventKind, Severity};
 use model::feed::{Feed, FeedKind};
 use model::ids::{Caller, EventId};
 use model::maintenance::{Maintenance, Scope};
-use model::notify::{DeliveryState, MessageStatus, Quiet, Rule, RulePreview, TestResult};
+use model::notify::{
+    DeliveryState, MessageStatus, NotSent, PreviewMessage, Quiet, Rule, RulePreview, TestResult, Unsent,
+};
 use service::{
     AlertBackend, ApiResult, ChannelDraft, ChannelView, DeliveryView, FailedView, Health, MaintenanceDraft,
     NewFeed, NotificationSettings, RuleView,
@@ -34,6 +37,7 @@ fn channel(
         label: label.into(),
         address: address.into(),
         signing_secret: (kind == "webhook").then(|| "whsec_c2FtcGxl".into()),
+        failing_since: last.state.is_failed().then(|| "2026-11-20T09:12:00Z".parse().unwrap()),
         last: Some(last),
         tested: None,
         rules: 1,
@@ -42,8 +46,23 @@ fn channel(
 }
 
 pub fn preview() -> RulePreview {
-    let newest = vec![(now(), "alder.example: 2 changes".to_string())];
-    RulePreview { messages: 3, events: 4, of: 12, newest, partial: false }
+    let message = |words: &str, severity, held_from| PreviewMessage {
+        at: now(),
+        words: words.into(),
+        severity,
+        held_from,
+    };
+    let newest = vec![
+        message("alder.example: 2 changes", Severity::Warning, None),
+        message("q7.io: expires in 15 days", Severity::Notice, Some("2026-11-20T00:20:00Z".parse().unwrap())),
+    ];
+    let not_sent = vec![
+        NotSent { why: Unsent::Kind(EventKind::RecordChanged), count: 7 },
+        NotSent { why: Unsent::OtherDomain, count: 4 },
+        NotSent { why: Unsent::Severity, count: 1 },
+    ];
+    let domains = Some(34);
+    RulePreview { messages: 3, events: 4, of: 12, newest, not_sent, domains, partial: false }
 }
 
 pub fn deliveries() -> Vec<DeliveryView> {
@@ -126,6 +145,10 @@ pub fn settings() -> NotificationSettings {
         ],
         rules: vec![
             view(rule("critical", "Anything critical", None)),
+            view(Rule {
+                muted_until: Some("2026-11-24T00:00:00Z".parse().unwrap()),
+                ..rule("muted", "Registrar changes", None)
+            }),
             view(rule("prod", "Production", Some(Quiet { from: 22 * 60, to: 7 * 60 }))),
         ],
         failed: vec![
@@ -153,6 +176,13 @@ pub fn settings() -> NotificationSettings {
             },
         ],
         failed_total: 1234,
+        lately: EventCounts(vec![EventGroup {
+            kind: EventKind::RecordChanged,
+            severity: Severity::Warning,
+            open: true,
+            count: 7,
+        }]),
+        attempts_max: 12,
         may_resend: true,
         maintenance: vec![window()],
         may_maintain: true,
@@ -186,6 +216,9 @@ impl AlertBackend for Sample {
 
     async fn save_rule(&self, _: &Caller, rule: &Rule) -> ApiResult<Rule> {
         self.note(format!("save_rule {} {:?} {:?}", rule.name, rule.kinds, rule.channels));
+        if !rule.critical_at_once {
+            self.note(format!("held {:?}", rule.muted_until));
+        }
         Ok(rule.clone())
     }
 

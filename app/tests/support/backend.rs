@@ -7,7 +7,7 @@ use jiff::ToSpan;
 use model::configure::{ServiceReport, ServiceSpec, StoredService, StoredTemplate};
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
-use model::event::{Change, Event, EventKind, EventPage, EventQuery, Severity};
+use model::event::{Change, Event, EventCounts, EventGroup, EventKind, EventPage, EventQuery, Severity};
 use model::ids::{Caller, EventId, LogPosition, OrgId, SnapshotId};
 use model::inventory::{
     AddPreview, AddResult, AddedLine, CalendarDay, Facet, Facets, ListQuery, Page, Row, Summary,
@@ -184,6 +184,7 @@ impl Backend for Sample {
             memberships: Vec::new(),
             demo: true,
             version: "0.1.0".into(),
+            keep_days: 400,
         })
     }
 
@@ -382,13 +383,14 @@ impl Backend for Sample {
         Ok(Snapshot { meta, observation: o })
     }
 
-    async fn raw(&self, _: &Caller, _: &DomainName, _: SnapshotId) -> ApiResult<Vec<RawAnswer>> {
+    async fn raw(&self, _: &Caller, _: &DomainName, id: SnapshotId) -> ApiResult<Vec<RawAnswer>> {
+        let handle = if id.0 < 2 { "D1-EXAMPLE" } else { "D2-EXAMPLE" };
         Ok(vec![RawAnswer {
             protocol: Protocol::Rdap,
             party: Party::Registry,
             server: "https://rdap.registry.example/".into(),
             at: world::ago(77),
-            body: r#"{"objectClassName":"domain","ldhName":"alder.example"}"#.into(),
+            body: format!(r#"{{"objectClassName":"domain","ldhName":"alder.example","handle":"{handle}"}}"#),
         }])
     }
 
@@ -399,9 +401,33 @@ impl Backend for Sample {
             .iter()
             .filter(|e| q.domain.as_ref().is_none_or(|d| *d == e.domain))
             .filter(|e| q.at_least.is_none_or(|s| e.change.severity >= s))
+            .filter(|e| e.domain.as_str().contains(&q.search))
             .cloned()
             .collect();
-        Ok(EventPage { total: events.len() as u64, events, page: q.page, per_page: q.per_page })
+        let group = |e: &Event| EventGroup {
+            kind: e.change.kind,
+            severity: e.change.severity,
+            open: e.acknowledged.is_none(),
+            count: 1,
+        };
+        Ok(EventPage {
+            total: events.len() as u64,
+            newest: events.first().map(|e| e.id),
+            counts: Some(EventCounts(self.events.iter().map(group).collect())),
+            events,
+            page: q.page,
+            per_page: q.per_page,
+        })
+    }
+
+    async fn acknowledge_matching(
+        &self,
+        _: &Caller,
+        q: &EventQuery,
+        up_to: Option<EventId>,
+    ) -> ApiResult<u64> {
+        self.note(format!("acknowledge_matching {} up to {}", q.to_search(), up_to.map_or(0, |id| id.0)));
+        Ok(2)
     }
 
     async fn acknowledge(&self, _: &Caller, ids: &[EventId]) -> ApiResult<u64> {

@@ -40,7 +40,7 @@ pub use tools::{
     address_space, compare, configure, doh_json, flush, fqdn, one_server, places, resolvers, third_party,
     web_places,
 };
-pub use views::{detail, feed, fields, health, inventory, list_query, paste, row, scan, timeline};
+pub use views::{detail, feed, fields, health, inventory, lines, list_query, paste, row, scan, timeline};
 
 /// Latency of the servers in a chain of delegation: what was measured, and the findings about it.
 pub mod latency {

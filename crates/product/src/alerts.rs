@@ -2,6 +2,7 @@
 
 mod draft;
 mod maintenance;
+mod preview;
 
 use super::{Services, unavailable};
 use accounts::random_id;
@@ -9,29 +10,23 @@ use async_trait::async_trait;
 use draft::target;
 use jiff::ToSpan;
 use model::Timestamp;
-use model::event::Event;
 use model::feed::{Feed, FeedKind};
 use model::ids::{Caller, EventId, OrgId, Role};
-use model::item::{Item, normal_tag};
+use model::inventory::ListQuery;
+use model::item::normal_tag;
 use model::maintenance::{Maintenance, WINDOWS_MAX};
-use model::names::DomainName;
 use model::notify::{
-    CHANNELS_MAX, Channel, Delivery, NAME_MAX, RULES_MAX, Rule, RulePreview, Target, TestResult, plan,
+    CHANNELS_MAX, Channel, Delivery, NAME_MAX, RULES_MAX, Rule, RulePreview, Target, TestResult,
 };
-use notify::{Message, Part};
+use notify::Message;
 use service::policy::{Action, authorize};
 use service::{
     AlertBackend, ApiError, ApiResult, ChannelDraft, ChannelView, DeliveryView, FailedView, Health,
     MaintenanceDraft, NewFeed, NotificationSettings, RuleView,
 };
-use std::collections::HashMap;
 use std::time::Duration;
-use store::{Audit, JobKind};
+use store::{Audit, DELIVERY, JobKind};
 
-/// Days that a preview looks back.
-const PREVIEW_DAYS: i64 = 7;
-/// Events that a preview reads at most.
-const PREVIEW_EVENTS: u32 = 1000;
 /// Seconds for which the result of a test is shown.
 const TEST_SHOWN: i64 = 3600;
 /// Checks that are late by more are a warning: a busy registry delays some by a minute or two.
@@ -40,46 +35,6 @@ const OVERDUE: Duration = Duration::from_secs(600);
 const DELIVERIES: usize = 1000;
 /// Failed messages of the settings page.
 const FAILED: u32 = 200;
-
-/// What happened lately, to hold rules against.
-struct Lately {
-    /// Events by scan, oldest first.
-    scans: Vec<Vec<Event>>,
-    holdings: HashMap<DomainName, Item>,
-    of: u64,
-    partial: bool,
-}
-
-impl Lately {
-    fn preview(&self, rule: &Rule) -> RulePreview {
-        let rules = [Rule { enabled: true, channels: vec!["preview".into()], ..rule.clone() }];
-        let mut out = RulePreview { of: self.of, partial: self.partial, ..RulePreview::default() };
-        let mut batches = Vec::new();
-        for scan in &self.scans {
-            let Some(first) = scan.first() else { continue };
-            let Some(item) = self.holdings.get(&first.domain) else { continue };
-            let item = Item { muted_until: None, ..item.clone() };
-            for planned in plan(&rules, &item, scan, first.at) {
-                out.events += planned.events.len() as u64;
-                if planned.batch && batches.contains(&planned.due_at) {
-                    continue;
-                }
-                out.messages += 1;
-                let events = scan.iter().filter(|e| planned.events.contains(&e.id)).cloned().collect();
-                let words = if planned.batch {
-                    batches.push(planned.due_at);
-                    "Digest".to_string()
-                } else {
-                    let part = Part { domain: first.domain.clone(), events, row: None };
-                    format!("{}: {}", part.unicode(), part.headline())
-                };
-                out.newest.insert(0, (planned.due_at, words));
-                out.newest.truncate(5);
-            }
-        }
-        out
-    }
-}
 
 fn one_line(text: &str, what: &str) -> ApiResult<String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -98,28 +53,6 @@ fn missing(what: &str) -> ApiError {
 }
 
 impl Services {
-    async fn lately(&self, org: OrgId) -> ApiResult<Lately> {
-        let since = self.now().checked_sub((PREVIEW_DAYS * 24).hours()).unwrap_or(Timestamp::MIN);
-        let events = self.store().events_since(org, since, PREVIEW_EVENTS).await.map_err(unavailable)?;
-        let mut holdings = HashMap::new();
-        for e in &events {
-            if !holdings.contains_key(&e.domain)
-                && let Some((item, _)) = self.store().item(org, &e.domain).await.map_err(unavailable)?
-            {
-                holdings.insert(e.domain.clone(), item);
-            }
-        }
-        let (of, partial) = (events.len() as u64, events.len() >= PREVIEW_EVENTS as usize);
-        let mut scans: Vec<Vec<Event>> = Vec::new();
-        for e in events {
-            match scans.last_mut().filter(|s| s[0].domain == e.domain && s[0].at == e.at) {
-                Some(scan) => scan.push(e),
-                None => scans.push(vec![e]),
-            }
-        }
-        Ok(Lately { scans, holdings, of, partial })
-    }
-
     async fn channel(&self, org: OrgId, id: &str) -> ApiResult<Channel> {
         let channels = self.store().channels(org).await.map_err(unavailable)?;
         channels.into_iter().find(|c| c.id == id).ok_or_else(|| missing("channel"))
@@ -135,6 +68,11 @@ impl Services {
 
     async fn channel_view(&self, caller: &Caller, c: &Channel, rules: &[Rule]) -> ApiResult<ChannelView> {
         let last = self.store().last_message(caller.org, &c.id).await.map_err(unavailable)?;
+        let is_failing = last.as_ref().is_some_and(|m| m.state.is_failed());
+        let failing_since = match is_failing {
+            true => self.store().failing_since(caller.org, &c.id).await.map_err(unavailable)?,
+            false => None,
+        };
         let signing_secret = match &c.target {
             Target::Webhook { secret, .. } if caller.role >= Role::Admin => Some(secret.clone()),
             _ => None,
@@ -147,6 +85,7 @@ impl Services {
             address: c.target.public(),
             signing_secret,
             last,
+            failing_since,
             tested: self.last_test(caller.org, &c.id).await?,
             rules: rules.iter().filter(|r| r.channels.contains(&c.id)).count() as u64,
             created_at: c.created_at,
@@ -179,6 +118,8 @@ impl Services {
                 "Hours are from 00:00 to 23:59, and quiet hours end at another time than they begin.",
             ));
         }
+        // A time that is over mutes nothing.
+        rule.muted_until = rule.muted_until.filter(|until| *until > self.now());
         Ok(rule)
     }
 }
@@ -195,6 +136,7 @@ impl AlertBackend for Services {
             views.push(self.channel_view(caller, c, &rules).await?);
         }
         let lately = self.lately(org).await?;
+        let counts = lately.counts();
         let rules = rules.into_iter().map(|rule| RuleView { preview: lately.preview(&rule), rule }).collect();
         let name = |id: &str| channels.iter().find(|c| c.id == id).map(|c| c.name.clone());
         let failed = self.store().failed_notifications(Some(org), FAILED).await.map_err(unavailable)?;
@@ -227,6 +169,8 @@ impl AlertBackend for Services {
             rules,
             failed,
             failed_total,
+            lately: counts,
+            attempts_max: DELIVERY.max_attempts,
             may_resend: caller.role >= Action::Resend.rule().least,
             mail: self.deliverer.has_mail(),
             may_change: caller.role >= Action::SaveChannel.rule().least,
@@ -368,7 +312,15 @@ impl AlertBackend for Services {
 
     async fn preview_rule(&self, caller: &Caller, rule: &Rule) -> ApiResult<RulePreview> {
         authorize(caller, Action::PreviewRule)?;
-        Ok(self.lately(caller.org).await?.preview(rule))
+        let preview = self.lately(caller.org).await?.preview(rule);
+        let about = ListQuery {
+            tag: rule.tags.clone(),
+            ownership: rule.ownership,
+            per_page: 1,
+            ..ListQuery::default()
+        };
+        let page = self.store().list(caller.org, &about, self.now()).await.map_err(unavailable)?;
+        Ok(RulePreview { domains: Some(page.total), ..preview })
     }
 
     async fn resend(&self, caller: &Caller, which: Option<(EventId, String)>) -> ApiResult<u64> {

@@ -44,6 +44,7 @@ impl Backend for Services {
             memberships,
             demo: self.demo,
             version: env!("CARGO_PKG_VERSION").into(),
+            keep_days: self.scanner.policy.keep_days,
         })
     }
 
@@ -271,11 +272,32 @@ impl Backend for Services {
 
     async fn events(&self, caller: &Caller, query: &EventQuery) -> ApiResult<EventPage> {
         authorize(caller, Action::Events)?;
-        self.store().events(caller.org, query).await.map_err(unavailable)
+        self.store().events_counted(caller.org, &query.at(self.now())).await.map_err(unavailable)
+    }
+
+    async fn acknowledge_matching(
+        &self,
+        caller: &Caller,
+        query: &EventQuery,
+        up_to: Option<EventId>,
+    ) -> ApiResult<u64> {
+        authorize(caller, Action::AcknowledgeMatching)?;
+        let now = self.now();
+        let n = self
+            .store()
+            .acknowledge_matching(&caller.actor(), caller.org, (&query.at(now), up_to), now)
+            .await
+            .map_err(unavailable)?;
+        self.scanner.hub.recorded();
+        Ok(n)
     }
 
     async fn acknowledge(&self, caller: &Caller, ids: &[EventId]) -> ApiResult<u64> {
         authorize(caller, Action::Acknowledge)?;
+        if ids.len() > EventQuery::MAX_PER_PAGE as usize {
+            let most = EventQuery::MAX_PER_PAGE;
+            return Err(ApiError::invalid(format!("At most {most} events are acknowledged at once.")));
+        }
         let n = self
             .store()
             .acknowledge_by(&caller.actor(), caller.org, ids, self.now())

@@ -113,6 +113,9 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
             s.events(caller, &EventQuery { page: 1, per_page: 50, ..EventQuery::default() }).await.map(drop)
         }
         Action::Acknowledge => s.acknowledge(caller, &[]).await.map(drop),
+        Action::AcknowledgeMatching => {
+            s.acknowledge_matching(caller, &EventQuery::default(), None).await.map(drop)
+        }
         Action::LookUp => s.look_up(caller, "q7.io").await.map(drop),
         Action::Trace => s.trace(caller, host, "A").await.map(drop),
         Action::Check => s.check(caller, "q7.io", &[], &[]).await.map(drop),

@@ -187,6 +187,12 @@ async fn a_preview_counts_what_the_rule_sends() {
             quiet: Some(Quiet { from: 20 * 60, to: 8 * 60 }),
             ..Rule::default()
         },
+        Rule {
+            at_least: Severity::Info,
+            quiet: Some(Quiet { from: 20 * 60, to: 8 * 60 }),
+            critical_at_once: false,
+            ..Rule::default()
+        },
     ];
     let mut counts = Vec::new();
     for rule in rules {
@@ -228,6 +234,12 @@ async fn a_preview_counts_what_the_rule_sends() {
         let preview = s.services.preview_rule(&caller, &rule).await.unwrap();
         let sent = received.load(Ordering::SeqCst);
         assert_eq!(usize::try_from(preview.messages).unwrap(), sent, "{rule:?}: {preview:?}");
+        let not_sent: u64 = preview.not_sent.iter().map(|n| n.count).sum();
+        assert_eq!(preview.events + not_sent, preview.of, "every event is sent or has a reason: {preview:?}");
+        let is_held = preview.newest.iter().any(|m| m.held_from.is_some_and(|from| from < m.at));
+        assert_eq!(is_held, rule.quiet.is_some(), "{preview:?}");
+        let domains = if rule.tags.is_empty() { if rule.ownership.is_some() { 2 } else { 3 } } else { 2 };
+        assert_eq!(preview.domains, Some(domains), "{rule:?}");
         counts.push(sent);
     }
     assert!(counts.iter().all(|n| *n > 0), "{counts:?}");

@@ -3,6 +3,7 @@
 use crate::ApiResult;
 use async_trait::async_trait;
 use model::Timestamp;
+use model::event::EventCounts;
 use model::feed::{Feed, FeedKind};
 use model::health::OwnFault;
 use model::ids::{Caller, EventId};
@@ -65,6 +66,9 @@ pub struct ChannelView {
     pub signing_secret: Option<String>,
     /// How its newest message stands.
     pub last: Option<MessageStatus>,
+    /// Since when messages to it fail, where the last one was given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing_since: Option<Timestamp>,
     /// What the last test said, for an hour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tested: Option<TestResult>,
@@ -129,6 +133,12 @@ pub struct NotificationSettings {
     pub failed: Vec<FailedView>,
     /// How many there are in all.
     pub failed_total: u64,
+    /// Events of the last seven days by kind and severity.
+    #[serde(default)]
+    pub lately: EventCounts,
+    /// Attempts before a message is given up.
+    #[serde(default)]
+    pub attempts_max: u32,
     /// Whether the caller may send them again or drop them.
     pub may_resend: bool,
     /// Maintenance windows, the newest first; those that ended over a month ago are left out.

@@ -91,6 +91,13 @@ pub trait Backend:
     async fn events(&self, caller: &Caller, query: &EventQuery) -> ApiResult<EventPage>;
     /// Marks events as seen.
     async fn acknowledge(&self, caller: &Caller, ids: &[EventId]) -> ApiResult<u64>;
+    /// Acknowledges the events that match a query, none newer than the given one, at most 10,000; how many.
+    async fn acknowledge_matching(
+        &self,
+        caller: &Caller,
+        query: &EventQuery,
+        up_to: Option<EventId>,
+    ) -> ApiResult<u64>;
     /// Looks a domain up afresh, in the inventory or not; nothing is recorded.
     async fn look_up(&self, caller: &Caller, input: &str) -> ApiResult<ScanReport>;
     /// Traces a name from the root, nothing from a cache.

@@ -57,6 +57,7 @@ pub enum Action {
     Raw,
     Events,
     Acknowledge,
+    AcknowledgeMatching,
     LookUp,
     Trace,
     Check,
@@ -157,7 +158,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 117] = [
+    pub const ALL: [Action; 118] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -179,6 +180,7 @@ impl Action {
         Action::Raw,
         Action::Events,
         Action::Acknowledge,
+        Action::AcknowledgeMatching,
         Action::LookUp,
         Action::Trace,
         Action::Check,
@@ -303,6 +305,7 @@ impl Action {
             Action::Raw => ("raw", Viewer, Read, "see raw answers"),
             Action::Events => ("events", Viewer, Read, "see events"),
             Action::Acknowledge => ("acknowledge", Member, Write, "acknowledge events"),
+            Action::AcknowledgeMatching => ("acknowledge_matching", Member, Write, "acknowledge events"),
             Action::LookUp => ("look_up", Member, Query, "scan domains"),
             Action::Trace => ("trace", Member, Query, "trace names"),
             Action::Check => ("check", Member, Query, "check zones"),

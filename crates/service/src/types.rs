@@ -22,6 +22,9 @@ pub struct Session {
     pub demo: bool,
     /// Version of the product.
     pub version: String,
+    /// Days for which history is kept.
+    #[serde(default)]
+    pub keep_days: u32,
 }
 
 /// A look at a domain that need not be in the inventory.

@@ -64,6 +64,8 @@ pub trait AlertStore: Send + Sync + 'static {
     async fn message_statuses(&self, org: OrgId, events: &[EventId]) -> Result<Vec<MessageStatus>>;
     /// The newest message of a channel that was attempted.
     async fn last_message(&self, org: OrgId, channel: &str) -> Result<Option<MessageStatus>>;
+    /// Since when messages to a channel fail that were attempted after the last delivered one.
+    async fn failing_since(&self, org: OrgId, channel: &str) -> Result<Option<Timestamp>>;
     /// The newest events since an instant, at most `limit`, oldest first.
     async fn events_since(&self, org: OrgId, at: Timestamp, limit: u32) -> Result<Vec<Event>>;
     /// The newest acknowledged events of a kind about a domain, at most 20.
@@ -255,6 +257,10 @@ impl AlertStore for Database {
 
     async fn last_message(&self, org: OrgId, channel: &str) -> Result<Option<MessageStatus>> {
         outbox::last_of(&self.db, org, channel).await
+    }
+
+    async fn failing_since(&self, org: OrgId, channel: &str) -> Result<Option<Timestamp>> {
+        outbox::failing_since(&self.db, org, channel).await
     }
 
     async fn events_since(&self, org: OrgId, at: Timestamp, limit: u32) -> Result<Vec<Event>> {

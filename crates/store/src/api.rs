@@ -248,12 +248,23 @@ pub trait Store:
     // ---- events and the change log -------------------------------------------------------------
     /// A page of the event log, newest first.
     async fn events(&self, org: OrgId, query: &EventQuery) -> Result<EventPage>;
+    /// The same with counts for the filters, unless too many events match to count them for a page.
+    async fn events_counted(&self, org: OrgId, query: &EventQuery) -> Result<EventPage>;
     /// Marks events as seen; those already acknowledged keep their first mark.
     async fn acknowledge(&self, org: OrgId, ids: &[EventId], by: &str, now: Timestamp) -> Result<u64> {
         self.acknowledge_by(&Actor { who: by.into(), ..Actor::system() }, org, ids, now).await
     }
     /// [`Store::acknowledge`], with an entry of the audit log.
     async fn acknowledge_by(&self, by: &Actor, org: OrgId, ids: &[EventId], now: Timestamp) -> Result<u64>;
+    /// Acknowledges the newest 10,000 events that match a query, none newer than the given one, with one entry of the audit
+    /// log; how many.
+    async fn acknowledge_matching(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        what: (&EventQuery, Option<EventId>),
+        now: Timestamp,
+    ) -> Result<u64>;
     /// Log entries after a position, at most `limit`; all organisations when `org` is `None`.
     async fn log_since(&self, org: Option<OrgId>, after: LogPosition, limit: u32) -> Result<LogRead>;
     /// The newest position in the log.

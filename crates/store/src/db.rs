@@ -228,6 +228,23 @@ impl Db {
         }
     }
 
+    /// `column` contains the text of this placeholder, letter by letter.
+    pub(crate) fn contains(&self, column: &str, text: &str) -> String {
+        let function = match self {
+            Db::Sqlite { .. } => "instr",
+            Db::Postgres(_) => "strpos",
+        };
+        format!("{function}({column}, {text}) > 0")
+    }
+
+    /// The text of a key of the JSON object in `column`, or NULL.
+    pub(crate) fn json_text(&self, column: &str, key: &str) -> String {
+        match self {
+            Db::Sqlite { .. } => format!("{column} ->> '{key}'"),
+            Db::Postgres(_) => format!("{column}::json ->> '{key}'"),
+        }
+    }
+
     /// Appended to the conditions of a statement that is a transaction of its own: it is committed without waiting for the
     /// disk. On SQLite none waits.
     pub(crate) fn without_waiting_for_the_disk(&self) -> &'static str {

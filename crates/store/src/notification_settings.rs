@@ -88,10 +88,12 @@ impl Setting for Rule {
         };
         let quiet = self.quiet.map_or(String::new(), |q| {
             let time = |m: u16| format!("{:02}:{:02}", m / 60, m % 60);
-            format!("; quiet {} to {} UTC", time(q.from), time(q.to))
+            let critical = if self.critical_at_once { "" } else { ", critical events too" };
+            format!("; quiet {} to {} UTC{critical}", time(q.from), time(q.to))
         });
+        let muted = self.muted_until.map_or(String::new(), |until| format!("; muted until {until}"));
         format!(
-            "{}; {}; at least {}; {}; tags: {}; channels: {}; {delivery}{quiet}",
+            "{}; {}; at least {}; {}; tags: {}; channels: {}; {delivery}{quiet}{muted}",
             if self.enabled { "enabled" } else { "disabled" },
             list(kinds, "all kinds"),
             self.at_least.label(),

@@ -227,6 +227,10 @@ impl Store for Database {
         stored::raw(&self.db, org, name, id).await
     }
 
+    async fn events_counted(&self, org: OrgId, query: &EventQuery) -> Result<EventPage> {
+        events::counted(&self.db, org, query).await
+    }
+
     async fn events(&self, org: OrgId, query: &EventQuery) -> Result<EventPage> {
         events::events(&self.db, org, query).await
     }
@@ -239,6 +243,16 @@ impl Store for Database {
         now: Timestamp,
     ) -> Result<u64> {
         events::acknowledge(&self.db, &By { actor, org, now }, ids).await
+    }
+
+    async fn acknowledge_matching(
+        &self,
+        actor: &Actor,
+        org: OrgId,
+        (query, up_to): (&EventQuery, Option<EventId>),
+        now: Timestamp,
+    ) -> Result<u64> {
+        events::acknowledge_matching(&self.db, &By { actor, org, now }, query, up_to).await
     }
 
     async fn log_since(&self, org: Option<OrgId>, after: LogPosition, limit: u32) -> Result<LogRead> {

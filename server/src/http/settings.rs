@@ -26,8 +26,9 @@ const FORM_MAX: usize = 64 << 10;
 const SECRETS: [&str; 5] = ["password", "current", "new", "code", "secret"];
 
 /// The addresses that take forms.
-pub const PATHS: [&str; 6] = [
+pub const PATHS: [&str; 7] = [
     "/settings/members",
+    "/settings/notifications",
     "/settings/tokens",
     "/settings/organisation",
     "/settings/account",
@@ -160,12 +161,12 @@ async fn act(state: &AppState, caller: &Caller, path: &str, f: &Fields, site: &s
             s.revoke_token(caller, f.get("id")).await?;
             Ok(Done::Back("revoked", 1))
         }
-        ("/settings/tokens", "create_feed") => {
+        ("/settings/notifications", "create_feed") => {
             let made = s.create_feed(caller, f.get("name"), feed_kind(f.get("kind"))?).await?;
             let url = format!("{site}{}", made.path);
             Ok(Done::Show(FormResult::Feed { name: made.feed.name, url }))
         }
-        ("/settings/tokens", "revoke_feed") => {
+        ("/settings/notifications", "revoke_feed") => {
             s.revoke_feed(caller, f.get("id")).await?;
             Ok(Done::Back("feed_revoked", 1))
         }

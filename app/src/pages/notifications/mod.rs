@@ -3,14 +3,14 @@
 mod channel;
 mod editor;
 mod maintenance;
+mod rules;
 
 use crate::components::banner::failure;
 use crate::components::icon;
 use crate::components::pager::grouped;
 use crate::components::time::{Ago, instant};
-use crate::pages::settings::tabs;
+use crate::pages::settings::{feeds, tabs};
 use crate::resource::json_resource;
-use crate::rule_draft;
 use crate::server_fns;
 use crate::server_fns::Notifications;
 use leptos::prelude::*;
@@ -19,7 +19,10 @@ use leptos_router::hooks::use_location;
 use model::Timestamp;
 use model::ids::Role;
 use model::notify::{DeliveryState, TARGET_KINDS};
-use service::{ChannelView, FailedView, NotificationSettings, RuleView};
+use service::{ChannelView, FailedView, NotificationSettings};
+
+/// The address of the page.
+const PATH: &str = "/settings/notifications";
 
 /// The page.
 #[component]
@@ -55,13 +58,15 @@ fn page(n: &Notifications) -> AnyView {
     );
     view! {
         <div class="page-head"><h1>"Notifications"</h1><span class="sub">{sub}</span><div class="end">{add}</div></div>
-        {tabs("/settings/notifications", if s.may_change { Role::Admin } else { Role::Viewer })}
+        {tabs(PATH, if s.may_change { Role::Admin } else { Role::Viewer })}
         <div class="grid grid-cols-1 gap-4 content-start">
+            {feeds::created(n.outcome.as_ref())}
             {channels(s)}
             {s.may_change.then(|| add_channel(s))}
             {editing}
-            {(!s.rules.is_empty()).then(|| rules(s))}
+            {(!s.rules.is_empty()).then(|| rules::rules(s, n.editing.as_ref().map(|(rule, _)| rule.id.as_str())))}
             {maintenance::maintenance(s)}
+            {n.feeds.as_ref().map(|f| feeds::feeds(PATH, f, n.outcome.as_ref(), s.now))}
             {(!s.failed.is_empty()).then(|| failed(s))}
         </div>
     }
@@ -80,18 +85,32 @@ fn channels(s: &NotificationSettings) -> AnyView {
         .into_any();
     }
     let failed = |c: &ChannelView| s.failed.iter().filter(|f| f.channel == c.id).count();
-    let rows: Vec<_> = s.channels.iter().map(|c| channel(c, failed(c), s.may_change, s.now)).collect();
+    let rows: Vec<_> = s.channels.iter().map(|c| channel(c, failed(c), s)).collect();
+    let failing = s.channels.iter().filter(|c| c.failing_since.is_some()).count();
+    let failing = (failing > 0).then(|| {
+        view! { <div class="aside"><span class="flex items-center gap-2 text-critical text-xs">{icon::icon_sm("critical")}{format!("{failing} failing")}</span></div> }
+    });
     view! {
         <section class="card">
-            <div class="card-head"><h2>"Channels"</h2><span class="text-muted">{s.channels.len()}</span></div>
+            <div class="card-head"><h2>"Channels"</h2><span class="text-muted">{s.channels.len()}</span>{failing}</div>
             <ol>{rows}</ol>
         </section>
     }
     .into_any()
 }
 
+/// The time of day of an instant of today, else its day, too.
+fn since(at: Timestamp, now: Timestamp) -> String {
+    let day = |at| model::time::StatedTime::utc(at).date();
+    if day(at) == day(now) { model::time::human_clock(at) } else { model::time::human_instant(at) }
+}
+
 /// The last delivery of a channel: class, icon, words, when.
-fn last(c: &ChannelView) -> (&'static str, &'static str, String, Option<Timestamp>) {
+fn last(
+    c: &ChannelView,
+    attempts_max: u32,
+    now: Timestamp,
+) -> (&'static str, &'static str, String, Option<Timestamp>) {
     match c.last.as_ref().map(|m| &m.state) {
         None => ("text-muted", "clock", "Nothing sent yet".into(), None),
         Some(DeliveryState::Delivered { at, answer }) => {
@@ -106,18 +125,20 @@ fn last(c: &ChannelView) -> (&'static str, &'static str, String, Option<Timestam
             (
                 "text-warn",
                 "clock",
-                format!("Retrying, next at {next} UTC, {attempts} attempts failed. {why}"),
+                format!("Retrying, next at {next} UTC · attempt {attempts} of {attempts_max} · {why}"),
                 None,
             )
         }
         Some(DeliveryState::Failed { at, error, .. }) => {
-            ("text-critical", "critical", format!("Failing: {error}"), Some(*at))
+            let since = c.failing_since.map_or_else(String::new, |at| format!(" since {}", since(at, now)));
+            ("text-critical", "critical", format!("Failing{since}: {error}"), Some(*at))
         }
     }
 }
 
-fn channel(c: &ChannelView, failed: usize, may_change: bool, now: Timestamp) -> AnyView {
-    let (class, picture, words, at) = last(c);
+fn channel(c: &ChannelView, failed: usize, s: &NotificationSettings) -> AnyView {
+    let (now, may_change) = (s.now, s.may_change);
+    let (class, picture, words, at) = last(c, s.attempts_max, now);
     let when = at.map(|at| view! { <small class="text-muted text-xs"><Ago at=at now=now/></small> });
     let secret = c.signing_secret.clone().map(|secret| {
         view! {
@@ -180,42 +201,6 @@ fn add_channel(s: &NotificationSettings) -> AnyView {
                 <div><button class="btn btn-primary" type="submit">"Add channel"</button></div>
             </form>
         </details>
-    }
-    .into_any()
-}
-
-fn rules(s: &NotificationSettings) -> AnyView {
-    let rows: Vec<_> = s.rules.iter().map(|r| rule(r, s)).collect();
-    view! {
-        <section class="card tbl-wrap">
-            <div class="card-head"><h2>"Rules"</h2><span class="text-muted">{s.rules.len()}</span>
-                <span class="text-muted text-xs">"Every matching rule sends; a channel gets a message once."</span></div>
-            <ol>{rows}</ol>
-        </section>
-    }
-    .into_any()
-}
-
-fn rule(r: &RuleView, s: &NotificationSettings) -> AnyView {
-    let to: Vec<_> =
-        s.channels.iter().filter(|c| r.rule.channels.contains(&c.id)).map(|c| c.name.clone()).collect();
-    let to = if to.is_empty() { "no channel".to_string() } else { to.join(", ") };
-    let sent =
-        format!("{} in the last 7 days", count(usize::try_from(r.preview.messages).unwrap_or(0), "message"));
-    let state = if r.rule.enabled { ("text-ok", "ok", "On") } else { ("text-muted", "clock", "Off") };
-    let edit = s.may_change.then(|| {
-        let href = format!("/settings/notifications?rule={}#rule", r.rule.id);
-        let label = format!("Edit {}", r.rule.name);
-        view! { <a class="btn btn-sm" href=href aria-label=label>{icon("edit")}"Edit"</a> }
-    });
-    view! {
-        <li class="event">
-            <div class="event-when"><span class="font-semibold">{r.rule.name.clone()}</span>
-                <small class=format!("flex items-center gap-2 text-xs {}", state.0)>{icon::icon_sm(state.1)}{state.2}</small></div>
-            <div class="event-what"><div>{rule_draft::what(&r.rule)}</div>
-                <div class="text-muted text-xs">{format!("To {to} · {} · {sent}", rule_draft::when(&r.rule))}</div></div>
-            <div class="event-side">{edit}</div>
-        </li>
     }
     .into_any()
 }

@@ -1,4 +1,4 @@
-//! Feeds of the organisation: a calendar of expirations, a news feed of events. Part of the page of API tokens.
+//! Feeds of the organisation: a calendar of expirations, a news feed of events. Part of the page of notifications.
 
 use super::{confirmed, refusal, shown_once};
 use crate::components::time::Ago;
@@ -8,7 +8,7 @@ use model::Timestamp;
 use model::feed::{Feed, FeedKind};
 
 /// The address of a feed that was just created, to be copied.
-pub(super) fn created(outcome: Option<&FormOutcome>) -> Option<AnyView> {
+pub(crate) fn created(outcome: Option<&FormOutcome>) -> Option<AnyView> {
     let Some(FormResult::Feed { name, url }) = outcome.map(|o| &o.result) else { return None };
     Some(shown_once(
         format!("Feed {name} created. Copy its address now: it is shown only once."),
@@ -19,7 +19,7 @@ pub(super) fn created(outcome: Option<&FormOutcome>) -> Option<AnyView> {
 }
 
 /// The card.
-pub(super) fn feeds(
+pub(crate) fn feeds(
     path: &'static str,
     feeds: &[Feed],
     outcome: Option<&FormOutcome>,
@@ -42,10 +42,12 @@ pub(super) fn feeds(
     let kinds = FeedKind::ALL.map(|k| view! { <option value=k.as_str()>{k.label()}</option> });
     let typed = outcome.filter(|o| o.form == "create_feed").map(|o| o.value("name")).unwrap_or_default();
     view! {
+        {refusal(outcome, "revoke_feed")}
         <div class="cols" id="feeds">
             <section class="card tbl-wrap">
                 <div class="card-head"><h2>"Feeds"</h2><span class="text-muted">{feeds.len()}</span></div>
                 {list}
+                <div class="card-foot text-xs">"Anyone with the address of a feed can read it; revoke the feed to close it."</div>
             </section>
             <section class="card">
                 <div class="card-head"><h2>"New feed"</h2></div>

@@ -4,7 +4,7 @@
 pub(crate) mod account;
 pub(crate) mod audit;
 pub(crate) mod features;
-mod feeds;
+pub(crate) mod feeds;
 pub(crate) mod members;
 pub(crate) mod organisation;
 mod passkeys;

@@ -1,6 +1,6 @@
 //! API tokens of the organisation.
 
-use super::{confirmed, feeds, page, refusal, shown_once, usage};
+use super::{confirmed, page, refusal, shown_once, usage};
 use crate::components::time::{Ago, day};
 use crate::resource::json_resource;
 use crate::server_fns::{self, FormResult, SettingsPage, TokensData};
@@ -69,14 +69,12 @@ fn body(p: SettingsPage<TokensData>) -> AnyView {
     };
     view! {
         {banner}
-        {feeds::created(outcome.as_ref())}
         {refusal(outcome.as_ref(), "revoke")}
-        {refusal(outcome.as_ref(), "revoke_feed")}
         <div class="cols">
             <section class="card tbl-wrap">
                 <div class="card-head"><h2>"API tokens"</h2><div class="aside">{usage("tokens", p.data.organisation.tokens)}</div></div>
                 {list}
-                <div class="card-foot text-xs">"Send a token as "<code>"Authorization: Bearer dst_…"</code>". "<a class="underline" href="/api/docs" rel="external">"API reference"</a></div>
+                <div class="card-foot text-xs">"Send a token as "<code>"Authorization: Bearer dst_…"</code>". "<a class="underline" href="/api/docs" rel="external">"API reference"</a>". Calendars and feed readers need no token: "<a class="underline" href="/settings/notifications#feeds">"Feeds"</a>"."</div>
             </section>
             <section class="card">
                 <div class="card-head"><h2>"New token"</h2></div>
@@ -92,7 +90,6 @@ fn body(p: SettingsPage<TokensData>) -> AnyView {
                 </form>
             </section>
         </div>
-        {feeds::feeds(PATH, &p.data.feeds, outcome.as_ref(), now)}
     }
     .into_any()
 }

@@ -1,5 +1,6 @@
 //! Changes and events: what differs between two observations, and the entry of the event log made of it.
 
+pub use super::event_query::{EventCounts, EventGroup, EventPage, EventQuery};
 pub use crate::finding::severity::Severity;
 
 use crate::base::ids::{EventId, OrgId};
@@ -330,37 +331,6 @@ pub struct Event {
     /// Note of the maintenance window during which it was detected: no message about it was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintenance: Option<String>,
-}
-
-/// A selection of the event log, newest first.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct EventQuery {
-    /// Only this domain.
-    pub domain: Option<DomainName>,
-    /// Only these kinds; empty for all.
-    pub kinds: Vec<EventKind>,
-    /// At least this severity.
-    pub at_least: Option<Severity>,
-    /// Only those not acknowledged yet.
-    pub unacknowledged: bool,
-    /// 1-based page.
-    pub page: u32,
-    /// Rows a page, at most 200.
-    pub per_page: u32,
-}
-
-/// A page of the event log.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EventPage {
-    /// Newest first.
-    pub events: Vec<Event>,
-    /// How many match in all.
-    pub total: u64,
-    /// 1-based page.
-    pub page: u32,
-    /// Rows a page.
-    pub per_page: u32,
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub mod confirm;
 pub mod delivery;
 pub mod diff;
 pub mod event;
+mod event_query;
 pub mod expiry;
 pub mod hold;
 pub mod item;

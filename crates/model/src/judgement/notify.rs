@@ -1,7 +1,9 @@
 //! Notifications as an organisation sets them up: channels, rules, and which message of which events goes where and
 //! when. Pure: the dispatcher and the preview of a rule ask the same function.
 
-pub use super::delivery::{DeliveryState, MessageStatus, RulePreview, TestResult};
+pub use super::delivery::{
+    DeliveryState, MessageStatus, NotSent, PreviewMessage, RulePreview, TestResult, Unsent,
+};
 use super::event::{Event, EventKind, Severity};
 use super::item::{Item, Ownership};
 use crate::base::ids::EventId;
@@ -158,7 +160,8 @@ pub enum Delivery {
     },
 }
 
-/// Hours without immediate messages, in minutes of the UTC day; may span midnight. Critical events are sent all the same.
+/// Hours without immediate messages, in minutes of the UTC day; may span midnight. Critical events are sent all the same,
+/// unless the rule says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quiet {
     /// First minute.
@@ -208,6 +211,18 @@ pub struct Rule {
     pub delivery: Delivery,
     /// Hours without immediate messages.
     pub quiet: Option<Quiet>,
+    /// Whether messages with a critical event are sent at once in these hours, too.
+    #[serde(skip_serializing_if = "is_true")]
+    pub critical_at_once: bool,
+    /// Sends nothing until then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub muted_until: Option<Timestamp>,
+}
+
+/// What a switch that is on unless said otherwise is left out of stored rules by.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+fn is_true(switch: &bool) -> bool {
+    *switch
 }
 
 impl Default for Rule {
@@ -223,18 +238,36 @@ impl Default for Rule {
             channels: Vec::new(),
             delivery: Delivery::Immediate,
             quiet: None,
+            critical_at_once: true,
+            muted_until: None,
         }
     }
 }
 
 impl Rule {
+    /// True while the rule sends nothing for a time.
+    pub fn is_muted(&self, now: Timestamp) -> bool {
+        self.muted_until.is_some_and(|until| now < until)
+    }
+
+    /// Why the rule sends nothing about this event of this holding; `None` when it does.
+    pub fn unsent(&self, holding: Option<&Item>, event: &Event) -> Option<Unsent> {
+        let of_it = |holding: &Item| {
+            self.ownership.is_none_or(|o| o == holding.ownership)
+                && (self.tags.is_empty() || self.tags.iter().any(|t| holding.tags.contains(t)))
+        };
+        if !holding.is_some_and(of_it) {
+            return Some(Unsent::OtherDomain);
+        }
+        if !self.kinds.is_empty() && !self.kinds.contains(&event.change.kind) {
+            return Some(Unsent::Kind(event.change.kind));
+        }
+        (event.change.severity < self.at_least).then_some(Unsent::Severity)
+    }
+
     /// True when the rule is about this event of this holding.
     pub fn matches(&self, holding: &Item, event: &Event) -> bool {
-        self.enabled
-            && (self.kinds.is_empty() || self.kinds.contains(&event.change.kind))
-            && event.change.severity >= self.at_least
-            && self.ownership.is_none_or(|o| o == holding.ownership)
-            && (self.tags.is_empty() || self.tags.iter().any(|t| holding.tags.contains(t)))
+        self.enabled && self.unsent(Some(holding), event).is_none()
     }
 
     /// When a message about these events is due, and whether it waits for others to go with it.
@@ -245,7 +278,7 @@ impl Rule {
             Delivery::Immediate => {
                 let critical = events.iter().any(|e| e.change.severity == Severity::Critical);
                 match self.quiet.and_then(|q| q.end(now)) {
-                    Some(end) if !critical => (end, true),
+                    Some(end) if !(critical && self.critical_at_once) => (end, true),
                     _ => (now, false),
                 }
             }
@@ -292,7 +325,7 @@ pub fn plan(rules: &[Rule], holding: &Item, events: &[Event], now: Timestamp) ->
         return Vec::new();
     }
     let mut by_channel: BTreeMap<&str, Planned> = BTreeMap::new();
-    for rule in rules {
+    for rule in rules.iter().filter(|r| !r.is_muted(now)) {
         let wanted: Vec<&Event> = events.iter().filter(|e| rule.matches(holding, e)).collect();
         if wanted.is_empty() {
             continue;

@@ -5,6 +5,7 @@ pub mod feed;
 pub mod fields;
 pub mod health;
 pub mod inventory;
+pub mod lines;
 pub mod list_query;
 pub mod paste;
 pub mod row;

@@ -10,6 +10,7 @@ mod notify;
 mod properties;
 mod registrar_dates;
 mod rotation;
+mod rules;
 mod statuses;
 mod unanswered;
 

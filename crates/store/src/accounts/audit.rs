@@ -60,7 +60,7 @@ pub(super) async fn append_alone(db: &Db, entry: &Audit) -> Result<()> {
 }
 
 /// A text for LIKE in lower case, with its special characters escaped.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.to_lowercase().chars() {
         if matches!(c, '%' | '_' | '\\') {

@@ -20,7 +20,7 @@ pub(crate) use failed::{
 };
 pub(crate) use route::{release_held, route};
 pub use status::OutboxStats;
-pub(crate) use status::{last_of, stats, statuses};
+pub(crate) use status::{failing_since, last_of, stats, statuses};
 
 use crate::api::{Error, Result};
 use crate::codec::{instant, json, micros, read_json, span};

@@ -4,6 +4,7 @@ use super::failed::MESSAGE;
 use crate::api::Result;
 use crate::codec::{instant, read_json};
 use crate::db::{Arg, Cells, Db, args};
+use jiff::Timestamp;
 use model::ids::{EventId, OrgId};
 use model::notify::{DeliveryState, MessageStatus};
 use std::collections::BTreeMap;
@@ -62,6 +63,16 @@ pub(crate) async fn last_of(db: &Db, org: OrgId, channel: &str) -> Result<Option
          ORDER BY o.id DESC LIMIT 1"
     );
     db.row(sql, args![org.0, channel]).await?.as_ref().map(status).transpose()
+}
+
+/// When the first of the messages to a channel failed that were attempted since one was delivered last.
+pub(crate) async fn failing_since(db: &Db, org: OrgId, channel: &str) -> Result<Option<Timestamp>> {
+    let sql = "SELECT MIN(COALESCE(o.failed_at, o.at)) FROM outbox o WHERE o.org = $1 AND o.channel = $2 \
+               AND o.delivered_at IS NULL AND o.attempts > 0 AND o.last_error IS NOT NULL AND o.id > COALESCE((SELECT d.id \
+               FROM outbox d WHERE d.org = $1 AND d.channel = $2 AND d.delivered_at IS NOT NULL AND d.skipped = 0 \
+               ORDER BY d.id DESC LIMIT 1), 0)";
+    let at = db.row(sql, args![org.0, channel]).await?.map(|r| r.int_or_null(0)).transpose()?.flatten();
+    at.map(instant).transpose()
 }
 
 fn status(r: &Cells) -> Result<MessageStatus> {

@@ -10,6 +10,7 @@ mod checks;
 mod claims;
 mod cluster;
 mod crash;
+mod events;
 mod features;
 mod fleet;
 mod history;
@@ -82,6 +83,8 @@ stories! {
     claims::a_claim_is_written_with_its_events_and_its_next_check,
     claims::claims_of_rivals_change_together_and_each_sees_its_own,
     claims::a_holding_notes_since_when_its_claim_counts,
+    events::events_are_found_by_what_they_say_and_whom_they_are_about,
+    events::all_that_match_are_acknowledged_with_one_entry,
     features::each_feature_goes_on_off_and_on_again_and_leaves_nothing,
     features::a_process_that_dies_in_a_transition_is_replaced,
     features::third_parties_register_their_own,

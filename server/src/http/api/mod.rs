@@ -3,6 +3,7 @@
 
 mod access;
 mod alerts;
+mod events;
 mod features;
 mod fleet;
 mod networks;
@@ -15,15 +16,13 @@ pub mod v1_access;
 use super::AppState;
 use super::export::list_query;
 use super::response::{rejections_as_problems, respond};
-use axum::extract::{Path, Query, RawQuery, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use axum::{Extension, Json, Router};
-use model::event::{EventKind, EventQuery, Severity};
 use model::ids::{Caller, SnapshotId};
 use product::{not_held, read_name};
 use serde::Serialize;
-use service::{ApiError, ApiResult, Backend};
-use std::collections::HashMap;
+use service::{ApiError, Backend};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -38,8 +37,8 @@ fn documented() -> OpenApiRouter<AppState> {
         .routes(routes!(claim, start_claim, withdraw_claim))
         .routes(routes!(check_claim))
         .routes(routes!(claims))
-        .routes(routes!(events))
         .routes(routes!(summary))
+        .merge(events::router())
         .merge(access::router())
         .merge(super::live_tools::api())
         .merge(services::router())
@@ -216,30 +215,6 @@ async fn withdraw_claim(
     Path(name): Path<String>,
 ) -> Response {
     respond(state.services.withdraw_claim(&caller, &name).await.map(|()| v1::Removed { removed: 1 }))
-}
-
-/// The event log, newest first.
-#[utoipa::path(get, path = "/events", tag = "events", params(v1::EventParameters), responses((status = 200, body = v1::EventList)))]
-async fn events(
-    State(state): State<AppState>,
-    Extension(caller): Extension<Caller>,
-    Query(query): Query<HashMap<String, String>>,
-) -> Response {
-    let read = async { state.services.events(&caller, &event_query(&query)?).await };
-    respond(read.await.map(v1::EventList::from))
-}
-
-fn event_query(query: &HashMap<String, String>) -> ApiResult<EventQuery> {
-    let number = |key: &str, default| query.get(key).and_then(|v| v.parse().ok()).unwrap_or(default);
-    let kinds = query.get("kind").map_or("", String::as_str).split(',');
-    Ok(EventQuery {
-        domain: query.get("domain").map(|d| read_name(d)).transpose()?,
-        kinds: kinds.filter_map(EventKind::from_word).collect(),
-        at_least: query.get("severity").and_then(|s| Severity::from_word(s)),
-        unacknowledged: query.get("open").is_some_and(|v| v == "true"),
-        page: number("page", 1),
-        per_page: number("per_page", 50).clamp(1, 200),
-    })
 }
 
 /// Totals of the organisation.

@@ -31,7 +31,7 @@ pub use alerts::{
     RuleV1, TestResultV1,
 };
 pub use claims::{ClaimDetail, ClaimEntry, ClaimRequest};
-pub use events::EventList;
+pub use events::{AcknowledgeRequest, AcknowledgedCount, EventList, Named};
 pub use maintenance::{FeedRequest, FeedV1, HealthV1, MaintenanceRequest, MaintenanceV1, NewFeedV1};
 pub use networks::{AddressV1, BlockRequest, BlockV1, PointersV1, SpaceV1};
 pub use problem::Problem;

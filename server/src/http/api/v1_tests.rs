@@ -5,7 +5,9 @@ use model::event::{Acknowledged, Change, Event, EventKind, EventPage, Severity};
 use model::ids::{EventId, LogPosition, OrgId, SnapshotId};
 use model::inventory::CalendarDay;
 use model::item::{ItemPatch, Ownership};
+use model::notify::{DeliveryState, Rule};
 use serde_json::{Value, json};
+use service::DeliveryView;
 
 fn item() -> Item {
     let name = DomainName::trusted("q7.io");
@@ -94,11 +96,26 @@ fn events_totals_and_added_names_keep_their_keys() {
         cluster: None,
         clusterset: None,
     };
-    let page = EventPage { events: vec![event], total: 1, page: 1, per_page: 50 };
+    let sent =
+        |channel: &str, id, state| DeliveryView { channel: channel.into(), events: vec![EventId(id)], state };
+    let (due_at, at) = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+    let deliveries = [
+        sent("Mail", 5, DeliveryState::Delivered { at, answer: "250 OK".into() }),
+        sent("Chat", 6, DeliveryState::Failed { at, error: "404".into(), attempts: 1 }),
+        sent("", 5, DeliveryState::Waiting { due_at, attempts: 0, error: Some("Muted".into()) }),
+    ];
+    let page = EventPage { events: vec![event], total: 1, page: 1, per_page: 50, ..EventPage::default() };
     let event = json!({ "id": 5, "org": 1, "domain": "q7.io", "at": epoch, "kind": "renewed", "severity": "info",
         "field": "expires", "old": null, "new": "2027-03-01", "source": "RDAP", "note": "",
-        "acknowledged": { "by": "a", "at": epoch } });
-    assert_eq!(json::<EventList>(page), json!({ "events": [event], "total": 1, "page": 1, "per_page": 50 }));
+        "acknowledged": { "by": "a", "at": epoch },
+        "deliveries": [
+            { "channel": "Mail", "state": "delivered", "at": epoch, "reason": "250 OK" },
+            { "channel": null, "state": "waiting", "at": epoch, "reason": "Muted" }] });
+    let list = EventList::new(page, &deliveries);
+    assert_eq!(
+        serde_json::to_value(list).unwrap(),
+        json!({ "events": [event], "total": 1, "page": 1, "per_page": 50 })
+    );
     let day = CalendarDay { day: "2027-03-01".parse().unwrap(), count: 2 };
     let totals = json::<Totals>(Summary { calendar: vec![day], ..Summary::default() });
     assert_eq!(
@@ -113,4 +130,14 @@ fn events_totals_and_added_names_keep_their_keys() {
         json::<AddedEntry>(line),
         json!({ "line": 1, "input": "x", "result": { "result": "refused", "reason": "why" } })
     );
+}
+
+#[test]
+fn rules_say_when_critical_events_are_held_and_until_when_they_are_muted() {
+    let rule = json::<RuleV1>(Rule::default());
+    assert_eq!((&rule["critical_at_once"], &rule["muted_until"]), (&json!(true), &Value::Null));
+    let read = |body: Value| Rule::from(serde_json::from_value::<RuleV1>(body).unwrap());
+    assert_eq!(read(json!({})), Rule::default(), "clients that do not know these keys change nothing");
+    let held = read(json!({ "critical_at_once": false, "muted_until": "1970-01-01T00:00:00Z" }));
+    assert_eq!((held.critical_at_once, held.muted_until), (false, Some(Timestamp::UNIX_EPOCH)));
 }

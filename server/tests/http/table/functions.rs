@@ -60,6 +60,7 @@ pub(super) const FUNCTIONS: &[Line] = &[
     ("POST", "/api/fn/set_note", Least(Member), "", "name=NAME&note=x"),
     ("POST", "/api/fn/set_renewal", Least(Member), "", "name=NAME"),
     ("POST", "/api/fn/acknowledge", Least(Member), "", "ids[]=1"),
+    ("POST", "/api/fn/acknowledge_matching", Least(Member), "", "query=&up_to=0"),
     ("POST", "/api/fn/look_up", Least(Member), "", "name=a..b"),
     ("POST", "/api/fn/trace", Least(Member), "", "name=a..b&rtype=A"),
     ("POST", "/api/fn/check", Least(Member), "", "zone=a..b"),

@@ -68,6 +68,7 @@ pub(super) const PAGES: &[Line] = &[
     ("GET", "/settings/organisation", Least(Viewer), "", ""),
     ("GET", "/settings/account", Person, "", ""),
     ("POST", "/settings/members", Least(Admin), "", "do=uninvite&id=INVITATION"),
+    ("POST", "/settings/notifications", Least(Admin), "", "do=revoke_feed&id=none"),
     ("POST", "/settings/tokens", Least(Admin), "", "do=revoke&id=TOKEN"),
     ("POST", "/settings/organisation", Least(Admin), "", "do=rename&name="),
     ("POST", "/settings/features", Least(Admin), "", "do=desire&name=doh-server&desired=default"),

@@ -19,6 +19,7 @@ pub(super) const REST: &[Line] = &[
     ("GET", "/api/v1/domains/{name}/snapshots", Least(Viewer), "/api/v1/domains/NAME/snapshots", ""),
     ("GET", "/api/v1/domains/{name}/snapshots/{id}", Least(Viewer), "/api/v1/domains/NAME/snapshots/1", ""),
     ("GET", "/api/v1/events", Least(Viewer), "", ""),
+    ("POST", "/api/v1/events/acknowledge", Least(Member), "", "{\"ids\":[1]}"),
     ("GET", "/api/v1/summary", Least(Viewer), "", ""),
     ("GET", "/api/v1/fleet", Least(Viewer), "", ""),
     ("POST", "/api/v1/fleet/tokens", Least(Admin), "", ""),

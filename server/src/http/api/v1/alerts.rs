@@ -5,7 +5,9 @@ use model::Timestamp;
 use model::event::{EventKind, Severity};
 use model::ids::EventId;
 use model::item::Ownership;
-use model::notify::{Delivery, DeliveryState, MessageStatus, Quiet, Rule, RulePreview, TestResult};
+use model::notify::{
+    Delivery, DeliveryState, MessageStatus, NotSent, Quiet, Rule, RulePreview, TestResult, Unsent,
+};
 use serde::{Deserialize, Serialize};
 use service::{ApiError, ApiResult, ChannelDraft, ChannelView, FailedView};
 use utoipa::ToSchema;
@@ -65,6 +67,10 @@ pub struct ChannelV1 {
     #[serde(skip_serializing_if = "Option::is_none")]
     signing_secret: Option<String>,
     last: Option<MessageV1>,
+    /// Since when messages to it fail; left out unless the last one was given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    failing_since: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tested: Option<TestResultV1>,
     /// How many rules use it.
@@ -82,6 +88,7 @@ impl From<ChannelView> for ChannelV1 {
             address: c.address,
             signing_secret: c.signing_secret,
             last: c.last.map(Into::into),
+            failing_since: c.failing_since,
             tested: c.tested.map(Into::into),
             rules: c.rules,
             created_at: c.created_at,
@@ -182,6 +189,10 @@ pub struct RuleV1 {
     delivery: DeliveryV1,
     /// Hours without messages, except critical ones.
     quiet: Option<QuietV1>,
+    /// False to hold messages with a critical event in these hours, too.
+    critical_at_once: bool,
+    /// Sends nothing until then.
+    muted_until: Option<Timestamp>,
 }
 
 impl Default for RuleV1 {
@@ -240,6 +251,8 @@ impl From<Rule> for RuleV1 {
                 Delivery::Weekly { hour } => DeliveryV1::Weekly { hour },
             },
             quiet: r.quiet.map(|q| QuietV1 { from: q.from, to: q.to }),
+            critical_at_once: r.critical_at_once,
+            muted_until: r.muted_until,
         }
     }
 }
@@ -261,6 +274,8 @@ impl From<RuleV1> for Rule {
                 DeliveryV1::Weekly { hour } => Delivery::Weekly { hour },
             },
             quiet: r.quiet.map(|q| Quiet { from: q.from, to: q.to }),
+            critical_at_once: r.critical_at_once,
+            muted_until: r.muted_until,
         }
     }
 }
@@ -278,8 +293,38 @@ pub struct RulePreviewV1 {
     /// The newest messages, at most 5: instant and sentence.
     #[schema(value_type = Vec<Vec<String>>)]
     newest: Vec<(Timestamp, String)>,
+    /// Of the newest messages in the same order: since when it waited for the end of quiet hours, or `null`.
+    held_from: Vec<Option<Timestamp>>,
+    /// The other events by reason, most first.
+    not_sent: Vec<NotSentV1>,
+    /// How many domains the rule is about now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    domains: Option<u64>,
     /// True when there were too many events to read all.
     partial: bool,
+}
+
+/// Events that the rule would not have sent, for one reason.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = NotSent)]
+struct NotSentV1 {
+    /// `kind` (not selected), `severity` (less severe) or `other_domain`.
+    reason: &'static str,
+    /// The kind that is not selected.
+    #[schema(schema_with = words::event_kind_or_null)]
+    kind: Option<&'static str>,
+    count: u64,
+}
+
+impl From<NotSent> for NotSentV1 {
+    fn from(n: NotSent) -> Self {
+        let (reason, kind) = match n.why {
+            Unsent::Kind(kind) => ("kind", Some(kind.as_str())),
+            Unsent::Severity => ("severity", None),
+            Unsent::OtherDomain => ("other_domain", None),
+        };
+        NotSentV1 { reason, kind, count: n.count }
+    }
 }
 
 impl From<RulePreview> for RulePreviewV1 {
@@ -288,7 +333,10 @@ impl From<RulePreview> for RulePreviewV1 {
             messages: p.messages,
             events: p.events,
             of: p.of,
-            newest: p.newest,
+            held_from: p.newest.iter().map(|m| m.held_from).collect(),
+            newest: p.newest.into_iter().map(|m| (m.at, m.words)).collect(),
+            not_sent: p.not_sent.into_iter().map(Into::into).collect(),
+            domains: p.domains,
             partial: p.partial,
         }
     }

@@ -116,20 +116,35 @@ pub struct ListParameters {
     per_page: Option<u32>,
 }
 
-/// Filters and page of the event log.
+/// Filters and page of the event log. A filter that can't be read is left out, so that an old link still opens.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
-#[expect(dead_code, reason = "describes the query, which the handler reads as pairs")]
+#[expect(dead_code, reason = "describes the query, which `model::event` reads")]
 pub struct EventParameters {
     /// Events of this domain only.
     domain: Option<String>,
+    /// Part of a domain name, of a field, of a value, of the source or of the note.
+    q: Option<String>,
     /// Kinds of events, separated by commas.
     kind: Option<String>,
     /// At least this severe.
     #[param(schema_with = words::severity)]
     severity: Option<String>,
-    /// `true`: only events that were not acknowledged.
-    open: Option<bool>,
+    /// `1` or `true`: only events that were not acknowledged.
+    open: Option<String>,
+    /// Tag that the domain has now; may be repeated: any of these.
+    tag: Option<String>,
+    /// `owned` or `watched`: what the domain is now.
+    #[param(schema_with = words::ownership)]
+    ownership: Option<String>,
+    /// Detected in so many days before now, as `7d`.
+    last: Option<String>,
+    /// Detected on this day (UTC) or later, or an instant.
+    from: Option<String>,
+    /// Detected on this day (UTC) or earlier; or before an instant.
+    to: Option<String>,
+    /// `failed`: only events with a message that was given up.
+    delivery: Option<String>,
     /// Page, from 1.
     page: Option<u32>,
     /// Events of a page, 1 to 200; 50 unless given.

@@ -5,6 +5,7 @@ use model::configure::ServiceKind;
 use model::event::{EventKind, Severity};
 use model::ids::Role;
 use model::item::Ownership;
+use model::notify::DeliveryState;
 use model::ownership::Method;
 use model::status::StatusKind;
 use utoipa::openapi::schema::{ArrayBuilder, Object, ObjectBuilder, Schema, SchemaType, Type};
@@ -42,6 +43,16 @@ pub fn event_kind() -> Object {
     one_of(EventKind::ALL.map(EventKind::as_str))
 }
 
+/// A kind of event, or `null`.
+pub fn event_kind_or_null() -> Object {
+    let words = EventKind::ALL.map(|k| serde_json::Value::from(k.as_str()));
+    let or_null = words.into_iter().chain([serde_json::Value::Null]);
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .enum_values(Some(or_null))
+        .build()
+}
+
 /// A list of kinds of events.
 pub fn event_kinds() -> Schema {
     list(event_kind())
@@ -50,6 +61,11 @@ pub fn event_kinds() -> Schema {
 /// Severities of events.
 pub fn severity() -> Object {
     one_of(Severity::ALL.map(Severity::as_str))
+}
+
+/// States of messages.
+pub fn delivery_state() -> Object {
+    one_of(DeliveryState::WORDS)
 }
 
 /// Roles of members.
