@@ -81,6 +81,7 @@ pub async fn save_rule(
     #[server(default)] hour: String,
     #[server(default)] quiet_from: String,
     #[server(default)] quiet_to: String,
+    #[server(default)] repeat_hours: String,
 ) -> Result<Rule, ApiError> {
     let (backend, caller) = context::backend()?;
     let single = [
@@ -94,6 +95,7 @@ pub async fn save_rule(
         ("hour", hour),
         ("quiet_from", quiet_from),
         ("quiet_to", quiet_to),
+        ("repeat_hours", repeat_hours),
     ];
     let mut pairs: Vec<(String, String)> = single.into_iter().map(|(k, v)| (k.to_string(), v)).collect();
     pairs.extend(kinds.into_iter().map(|k| ("kinds[]".to_string(), k)));

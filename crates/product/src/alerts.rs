@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use draft::target;
 use jiff::ToSpan;
 use model::Timestamp;
+use model::ending::recoveries;
 use model::event::Event;
 use model::feed::{Feed, FeedKind};
 use model::ids::{Caller, EventId, OrgId, Role};
@@ -16,8 +17,9 @@ use model::item::{Item, normal_tag};
 use model::maintenance::{Maintenance, WINDOWS_MAX};
 use model::names::DomainName;
 use model::notify::{
-    CHANNELS_MAX, Channel, Delivery, NAME_MAX, RULES_MAX, Rule, RulePreview, Target, TestResult, plan,
+    CHANNELS_MAX, Channel, Delivery, NAME_MAX, RULES_MAX, Rule, RulePreview, Target, TestResult, plan_with,
 };
+use model::repeat::REPEAT_HOURS;
 use notify::{Message, Part};
 use service::policy::{Action, authorize};
 use service::{
@@ -38,6 +40,8 @@ const TEST_SHOWN: i64 = 3600;
 const OVERDUE: Duration = Duration::from_secs(600);
 /// Events of a page whose messages are read.
 const DELIVERIES: usize = 1000;
+/// Messages to a channel about the same events that are shown.
+const REPEATS_SHOWN: usize = 3;
 /// Failed messages of the settings page.
 const FAILED: u32 = 200;
 
@@ -45,6 +49,8 @@ const FAILED: u32 = 200;
 struct Lately {
     /// Events by scan, oldest first.
     scans: Vec<Vec<Event>>,
+    /// The same by domain.
+    of_domain: HashMap<DomainName, Vec<Event>>,
     holdings: HashMap<DomainName, Item>,
     of: u64,
     partial: bool,
@@ -54,12 +60,15 @@ impl Lately {
     fn preview(&self, rule: &Rule) -> RulePreview {
         let rules = [Rule { enabled: true, channels: vec!["preview".into()], ..rule.clone() }];
         let mut out = RulePreview { of: self.of, partial: self.partial, ..RulePreview::default() };
-        let mut batches = Vec::new();
+        let (mut batches, mut sent) = (Vec::new(), Vec::new());
         for scan in &self.scans {
             let Some(first) = scan.first() else { continue };
             let Some(item) = self.holdings.get(&first.domain) else { continue };
             let item = Item { muted_until: None, ..item.clone() };
-            for planned in plan(&rules, &item, scan, first.at) {
+            let history = self.of_domain.get(&first.domain).map_or(&[][..], Vec::as_slice);
+            let recoveries = recoveries(scan, history, &sent);
+            for planned in plan_with(&rules, &item, scan, &recoveries, first.at) {
+                sent.extend(planned.events.iter().map(|e| (*e, planned.channel.clone())));
                 out.events += planned.events.len() as u64;
                 if planned.batch && batches.contains(&planned.due_at) {
                     continue;
@@ -70,7 +79,7 @@ impl Lately {
                     batches.push(planned.due_at);
                     "Digest".to_string()
                 } else {
-                    let part = Part { domain: first.domain.clone(), events, row: None };
+                    let part = Part::new(first.domain.clone(), events, None);
                     format!("{}: {}", part.unicode(), part.headline())
                 };
                 out.newest.insert(0, (planned.due_at, words));
@@ -111,13 +120,15 @@ impl Services {
         }
         let (of, partial) = (events.len() as u64, events.len() >= PREVIEW_EVENTS as usize);
         let mut scans: Vec<Vec<Event>> = Vec::new();
+        let mut of_domain: HashMap<DomainName, Vec<Event>> = HashMap::new();
         for e in events {
+            of_domain.entry(e.domain.clone()).or_default().push(e.clone());
             match scans.last_mut().filter(|s| s[0].domain == e.domain && s[0].at == e.at) {
                 Some(scan) => scan.push(e),
                 None => scans.push(vec![e]),
             }
         }
-        Ok(Lately { scans, holdings, of, partial })
+        Ok(Lately { scans, of_domain, holdings, of, partial })
     }
 
     async fn channel(&self, org: OrgId, id: &str) -> ApiResult<Channel> {
@@ -178,6 +189,10 @@ impl Services {
             return Err(ApiError::invalid(
                 "Hours are from 00:00 to 23:59, and quiet hours end at another time than they begin.",
             ));
+        }
+        if rule.repeat_hours.is_some_and(|h| !REPEAT_HOURS.contains(&h)) {
+            let (least, most) = (*REPEAT_HOURS.start(), *REPEAT_HOURS.end());
+            return Err(ApiError::invalid(format!("Repeat after {least} to {most} hours, or never.")));
         }
         Ok(rule)
     }
@@ -457,8 +472,15 @@ impl AlertBackend for Services {
         let events = &events[..events.len().min(DELIVERIES)];
         let statuses = self.store().message_statuses(caller.org, events).await.map_err(unavailable)?;
         let name = |id: &str| channels.iter().find(|c| c.id == id).map(|c| c.name.clone());
+        let mut shown: HashMap<(String, Vec<EventId>), usize> = HashMap::new();
         Ok(statuses
             .into_iter()
+            .filter(|m| {
+                // The newest ones of those that repeat each other.
+                let n = shown.entry((m.channel.clone(), m.events.clone())).or_default();
+                *n += 1;
+                *n <= REPEATS_SHOWN
+            })
             .map(|m| DeliveryView {
                 channel: match m.channel.as_str() {
                     store::LOG => String::new(),

@@ -90,8 +90,9 @@ impl Setting for Rule {
             let time = |m: u16| format!("{:02}:{:02}", m / 60, m % 60);
             format!("; quiet {} to {} UTC", time(q.from), time(q.to))
         });
+        let repeat = self.repeat_hours.map_or(String::new(), |h| format!("; repeated every {h} hours"));
         format!(
-            "{}; {}; at least {}; {}; tags: {}; channels: {}; {delivery}{quiet}",
+            "{}; {}; at least {}; {}; tags: {}; channels: {}; {delivery}{quiet}{repeat}",
             if self.enabled { "enabled" } else { "disabled" },
             list(kinds, "all kinds"),
             self.at_least.label(),

@@ -8,6 +8,7 @@ use leptos::prelude::*;
 use model::event::{EventKind, Severity};
 use model::item::Ownership;
 use model::notify::{Delivery, Rule, RulePreview};
+use model::repeat::REPEAT_HOURS;
 use service::NotificationSettings;
 
 /// The editor.
@@ -48,6 +49,7 @@ pub(super) fn editor(s: &NotificationSettings, rule: &Rule, preview: &RulePrevie
     ];
     let quiet =
         |pick: fn(model::notify::Quiet) -> u16| rule.quiet.map(|q| clock(pick(q))).unwrap_or_default();
+    let repeat = rule.repeat_hours.map(|h| h.to_string()).unwrap_or_default();
     let states = [option("yes", "On".into(), rule.enabled), option("no", "Off".into(), !rule.enabled)];
     let remove = (!rule.id.is_empty()).then(|| {
         view! {
@@ -82,6 +84,9 @@ pub(super) fn editor(s: &NotificationSettings, rule: &Rule, preview: &RulePrevie
                         <label class="field"><span class="label">"to"</span><input class="input" type="time" name="quiet_to" value=quiet(|q| q.to)/></label>
                     </div>
                     <p class="hint">"Messages of quiet hours are sent together at their end; critical events are sent at once."</p>
+                    <label class="field"><span class="label">"Repeat after hours (empty: never)"</span>
+                        <input class="input" type="number" name="repeat_hours" min=REPEAT_HOURS.start().to_string() max=REPEAT_HOURS.end().to_string() step="1" value=repeat/></label>
+                    <p class="hint">"Warnings and critical events are sent again after so many hours until they are acknowledged or over."</p>
                     <label class="field"><span class="label">"State"</span><select class="input" name="enabled">{states}</select></label>
                     <div class="flex items-center gap-2 flex-wrap">
                         <button class="btn btn-primary" type="submit">"Save rule"</button>

@@ -93,7 +93,7 @@ impl From<ChannelView> for ChannelV1 {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Message)]
 struct MessageV1 {
-    /// The first event of its scan.
+    /// The first event of its scan; of a repeat a number of its own.
     id: i64,
     /// Identifier of the channel.
     channel: String,
@@ -182,6 +182,9 @@ pub struct RuleV1 {
     delivery: DeliveryV1,
     /// Hours without messages, except critical ones.
     quiet: Option<QuietV1>,
+    /// Hours after which warnings and critical events are sent again until they are acknowledged or over; `null` for never.
+    #[schema(minimum = 1, maximum = 168)]
+    repeat_hours: Option<u16>,
 }
 
 impl Default for RuleV1 {
@@ -240,6 +243,7 @@ impl From<Rule> for RuleV1 {
                 Delivery::Weekly { hour } => DeliveryV1::Weekly { hour },
             },
             quiet: r.quiet.map(|q| QuietV1 { from: q.from, to: q.to }),
+            repeat_hours: r.repeat_hours,
         }
     }
 }
@@ -261,6 +265,7 @@ impl From<RuleV1> for Rule {
                 DeliveryV1::Weekly { hour } => Delivery::Weekly { hour },
             },
             quiet: r.quiet.map(|q| Quiet { from: q.from, to: q.to }),
+            repeat_hours: r.repeat_hours,
         }
     }
 }
