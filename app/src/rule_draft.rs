@@ -57,6 +57,8 @@ pub(crate) fn rule(pairs: &[(String, String)]) -> Rule {
         // A box that is not ticked sends nothing: a hidden field says that the form had one.
         critical_at_once: all("critical[]").last().is_none_or(|word| word == "yes"),
         muted_until: end_of_day(&one("muted_until")),
+        // What is no number of hours is refused where it is saved, not dropped.
+        repeat_hours: Some(one("repeat_hours")).filter(|h| !h.is_empty()).map(|h| h.parse().unwrap_or(0)),
     }
 }
 
@@ -93,10 +95,15 @@ pub(crate) fn when(rule: &Rule) -> String {
         let critical = if rule.critical_at_once { "" } else { ", Critical too" };
         format!(", quiet {} to {}{critical}", clock(q.from), clock(q.to))
     });
-    match rule.delivery {
+    let when = match rule.delivery {
         Delivery::Immediate => format!("Immediate{}", quiet.unwrap_or_default()),
         Delivery::Daily { hour } => format!("Daily at {hour:02}:00"),
         Delivery::Weekly { hour } => format!("Mondays at {hour:02}:00"),
+    };
+    match rule.repeat_hours {
+        None => when,
+        Some(1) => format!("{when}, repeated every hour"),
+        Some(hours) => format!("{when}, repeated every {hours} hours"),
     }
 }
 
@@ -130,15 +137,20 @@ mod tests {
     #[test]
     fn a_form_is_a_rule() {
         let search = "rule=r1&name=Prod&at_least=critical&ownership=&tags=prod,+edge&kinds%5B%5D=expired\
-                      &channels%5B%5D=a&channels%5B%5D=b&delivery=daily&hour=09:00&quiet_from=22:00&quiet_to=07:30";
+                      &channels%5B%5D=a&channels%5B%5D=b&delivery=daily&hour=09:00&quiet_from=22:00&quiet_to=07:30&repeat_hours=24";
         let r = rule(&query::pairs(search));
         assert_eq!((r.id.as_str(), r.at_least, r.ownership), ("r1", Severity::Critical, None));
         assert_eq!((r.tags.len(), r.channels.len(), r.kinds.len()), (2, 2, 1));
         assert_eq!(r.delivery, Delivery::Daily { hour: 9 });
         assert_eq!(r.quiet, Some(Quiet { from: 1320, to: 450 }));
         assert_eq!(what(&r), "Expired, Critical, owned and watched, tags prod or edge");
+        assert_eq!(
+            (r.repeat_hours, when(&r).as_str()),
+            (Some(24), "Daily at 09:00, repeated every 24 hours")
+        );
+        assert_eq!(rule(&query::pairs("repeat_hours=soon")).repeat_hours, Some(0), "refused, not dropped");
         assert_eq!(clock(450), "07:30");
-        assert_eq!(rule(&[]).quiet, None);
+        assert_eq!((rule(&[]).quiet, rule(&[]).repeat_hours), (None, None));
         assert!(
             r.critical_at_once && r.muted_until.is_none(),
             "an address from before says nothing of these"

@@ -275,8 +275,9 @@ fn deliveries<'a>(all: impl Iterator<Item = &'a DeliveryView>) -> Vec<AnyView> {
             DeliveryState::Skipped { reason, .. } => {
                 ("text-muted", "check", format!("Not sent to {}: {reason}", d.channel))
             }
-            DeliveryState::Waiting { attempts: 0, due_at, .. } => {
-                ("text-muted", "clock", format!("To {} at {}", d.channel, human_instant(*due_at)))
+            DeliveryState::Waiting { attempts: 0, due_at, error } => {
+                let why = error.as_ref().map(|why| format!(". {why}")).unwrap_or_default();
+                ("text-muted", "clock", format!("To {} at {}{why}", d.channel, human_instant(*due_at)))
             }
             DeliveryState::Waiting { due_at, error, .. } => {
                 let why = error.clone().unwrap_or_default();

@@ -86,6 +86,7 @@ pub async fn save_rule(
     #[server(default)] quiet_to: String,
     #[server(default)] critical: Vec<String>,
     #[server(default)] muted_until: String,
+    #[server(default)] repeat_hours: String,
 ) -> Result<Rule, ApiError> {
     let (backend, caller) = context::backend()?;
     let single = [
@@ -100,6 +101,7 @@ pub async fn save_rule(
         ("quiet_from", quiet_from),
         ("quiet_to", quiet_to),
         ("muted_until", muted_until),
+        ("repeat_hours", repeat_hours),
     ];
     let mut pairs: Vec<(String, String)> = single.into_iter().map(|(k, v)| (k.to_string(), v)).collect();
     pairs.extend(kinds.into_iter().map(|k| ("kinds[]".to_string(), k)));

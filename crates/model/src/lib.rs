@@ -32,8 +32,8 @@ pub use base::{ids, names, open_tools, serial, time, url, words};
 pub use dns::nameserver;
 pub use finding::{culprit, test_case};
 pub use judgement::{
-    advice, attention, carry, cause, checks, confirm, diff, event, expiry, item, judge, maintenance, notify,
-    status, verdict,
+    advice, attention, carry, cause, checks, confirm, diff, ending, event, expiry, item, judge, maintenance,
+    notify, repeat, status, verdict,
 };
 pub use registration::epp;
 pub use tools::{

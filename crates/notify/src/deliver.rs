@@ -4,7 +4,7 @@ use crate::cluster::Cluster;
 use crate::mail::Smtp;
 use crate::message::Message;
 pub use crate::payload::Endpoints;
-use crate::payload::{Post, post};
+use crate::payload::{Post, posts};
 use features::{Closed, Gates, Use};
 use jiff::Timestamp;
 use model::notify::{Channel, Target};
@@ -16,6 +16,9 @@ use url::Url;
 
 /// Octets of an answer that are read: enough for the reason of a refusal.
 const ANSWER: usize = 4096;
+
+/// How long after the first request of a message its last one begins: well within the lease of the message.
+const LAST_POST: Duration = Duration::from_secs(12);
 
 /// Sends messages. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -92,7 +95,7 @@ impl Deliverer {
             return to.iter().try_for_each(|a| crate::mail::mailbox(a).map(drop));
         }
         let sample = Message::test("sample".into(), String::new(), None, Timestamp::UNIX_EPOCH);
-        post(target, &sample, &self.endpoints, Timestamp::UNIX_EPOCH).map(drop)
+        posts(target, &sample, &self.endpoints, Timestamp::UNIX_EPOCH).map(drop)
     }
 
     /// Sends a message; what the other side answered, in words. Recipients in `accepted` have it already and are left out.
@@ -111,10 +114,29 @@ impl Deliverer {
             let smtp = self.smtp.as_ref().ok_or_else(|| Failure::temporary(NO_MAIL))?;
             return smtp.send(to, accepted, message, &self.cluster()).await;
         }
-        match post(&channel.target, message, &self.endpoints, now).map_err(Failure::permanent)? {
-            Some(request) => self.post(&request).await,
-            None => Err(Failure::permanent("the channel has no address")),
+        let requests = posts(&channel.target, message, &self.endpoints, now).map_err(Failure::permanent)?;
+        self.post_all(&requests, accepted).await
+    }
+
+    /// Posts the requests of a message but for parts that were accepted before; what the other side answered to the last.
+    async fn post_all(&self, requests: &[Post], accepted: &[String]) -> Result<String, Failure> {
+        let began = Instant::now();
+        let (mut words, mut done) = ("The other side has it already".to_string(), Vec::new());
+        for request in requests.iter().filter(|r| r.part.is_empty() || !accepted.contains(&r.part)) {
+            // The lease of the message does not last for any number of slow answers; the next attempt goes on here.
+            let outcome = match began.elapsed() < LAST_POST {
+                true => self.post(request).await,
+                false => Err(Failure::temporary("The other side answers slowly")),
+            };
+            match outcome {
+                Ok(answer) => words = answer,
+                Err(failure) => return Err(Failure { accepted: done, ..failure }),
+            }
+            if !request.part.is_empty() {
+                done.push(request.part.clone());
+            }
         }
+        Ok(words)
     }
 
     /// Mails a text that concerns an account, not a channel; what the mail server answered.

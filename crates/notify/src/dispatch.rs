@@ -5,8 +5,9 @@
 
 use crate::deliver::Deliverer;
 use crate::message::{Message, Part};
+use crate::settle::KnownOf;
 use jiff::Timestamp;
-use model::event::{Event, EventKind, EventQuery};
+use model::event::{Event, EventKind};
 use model::ids::OrgId;
 use model::maintenance::{self, Maintenance, Routing, route};
 use model::notify::{Channel, Rule};
@@ -34,17 +35,20 @@ const MARGIN: Duration = Duration::from_secs(5);
 /// Shortest time that a send is given.
 const SHORTEST: Duration = Duration::from_secs(5);
 
-/// Events of a domain that are read to see what still holds.
-const FOLLOWED_BY: u32 = 200;
-
 /// Rows that go out as one message have the same key.
 type GroupKey = (OrgId, String, Option<i64>, Option<i64>);
+
+/// What an organisation set up that decides about its messages.
+pub(crate) struct OrgSettings {
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) windows: Vec<Maintenance>,
+}
 
 /// Routes and sends what the outbox holds. Any number may run, in any number of processes.
 #[derive(Clone)]
 pub struct Dispatcher {
-    store: Arc<dyn Store>,
-    now: Now,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) now: Now,
     deliverer: Deliverer,
 }
 
@@ -86,21 +90,13 @@ impl Dispatcher {
         let leased = Instant::now();
         let due = self.store.lease_notifications(BATCH, (self.now)()).await?;
         let n = due.len();
-        let (to_route, to_send): (Vec<_>, Vec<_>) = due.into_iter().partition(|n| n.channel == LOG);
-        let mut settings: HashMap<OrgId, (Vec<Rule>, Vec<Maintenance>)> = HashMap::new();
+        let (mut to_route, to_send): (Vec<_>, Vec<_>) = due.into_iter().partition(|n| n.channel == LOG);
+        // What ends an event is routed after it.
+        to_route.sort_by_key(|n| n.id);
+        let mut settings: HashMap<OrgId, OrgSettings> = HashMap::new();
         for row in to_route {
-            if let Entry::Vacant(unread) = settings.entry(row.org) {
-                let read =
-                    async { Ok((self.store.rules(row.org).await?, self.store.maintenance(row.org).await?)) };
-                match read.await {
-                    Ok(read) => {
-                        unread.insert(read);
-                    }
-                    Err(e) => {
-                        self.unreadable(&[row], "The notification settings", e).await?;
-                        continue;
-                    }
-                }
+            if !self.read_settings(&mut settings, std::slice::from_ref(&row)).await? {
+                continue;
             }
             if let Err(e) = self.route(&row, &settings[&row.org]).await {
                 self.unreadable(&[row], "The domain or its events", e).await?;
@@ -116,6 +112,9 @@ impl Dispatcher {
         let mut ready = Vec::with_capacity(groups.len());
         for group in groups.into_values() {
             let org = group[0].org;
+            if !self.read_settings(&mut settings, &group).await? {
+                continue;
+            }
             if let Entry::Vacant(unread) = channels.entry(org) {
                 match self.store.channels(org).await {
                     Ok(read) => {
@@ -129,15 +128,40 @@ impl Dispatcher {
             }
             ready.push(group);
         }
-        let channels = &channels;
-        let sends =
-            ready.into_iter().map(async |group| match self.send(group.clone(), channels, leased).await {
+        let (channels, settings) = (&channels, &settings);
+        let sends = ready.into_iter().map(async |group: Vec<Notification>| {
+            let org = group[0].org;
+            match self.send(group.clone(), &channels[&org], &settings[&org], leased).await {
                 Err(e) => self.unreadable(&group, "What the message is about", e).await,
                 Ok(()) => Ok(()),
-            });
+            }
+        });
         let sent = futures::future::join_all(sends).await;
         sent.into_iter().collect::<Result<Vec<()>, _>>()?;
         Ok(n)
+    }
+
+    /// Reads the settings of the organisation of some rows unless they were; false when they can't be read.
+    async fn read_settings(
+        &self,
+        settings: &mut HashMap<OrgId, OrgSettings>,
+        rows: &[Notification],
+    ) -> Result<bool, store::Error> {
+        let Some(org) = rows.first().map(|n| n.org) else { return Ok(false) };
+        let Entry::Vacant(unread) = settings.entry(org) else { return Ok(true) };
+        let read = async {
+            Ok(OrgSettings {
+                rules: self.store.rules(org).await?,
+                windows: self.store.maintenance(org).await?,
+            })
+        };
+        match read.await {
+            Ok(read) => {
+                unread.insert(read);
+                Ok(true)
+            }
+            Err(e) => self.unreadable(rows, "The notification settings", e).await.map(|()| false),
+        }
     }
 
     /// Ends the attempt of rows for which something stored can't be read: the messages of others go on.
@@ -155,11 +179,8 @@ impl Dispatcher {
     }
 
     /// Applies the rules to the events of a scan. Each is also a line of the log, for installations that watch that.
-    async fn route(
-        &self,
-        n: &Notification,
-        (rules, windows): &(Vec<Rule>, Vec<Maintenance>),
-    ) -> Result<(), store::Error> {
+    async fn route(&self, n: &Notification, settings: &OrgSettings) -> Result<(), store::Error> {
+        let OrgSettings { rules, windows } = settings;
         let now = (self.now)();
         let kinds: Vec<_> = n.events.iter().map(|e| e.change.kind.as_str()).collect();
         let severity = n.events.iter().map(|e| e.change.severity).max();
@@ -170,14 +191,17 @@ impl Dispatcher {
                     true => self.store.acknowledged(n.org, &n.domain, EventKind::ExpiresSoon).await?,
                     false => Vec::new(),
                 };
-                let followed_by = match n.held {
-                    true => Some(self.followed_by(n).await?),
-                    false => None,
+                let history = match n.held || !rules.is_empty() {
+                    true => self.history(n.org, &n.domain, &n.events).await?,
+                    false => Vec::new(),
                 };
+                let recoveries = self.recoveries(n, rules, &history).await?;
+                let followed_by = n.held.then(|| followed_by(n, &history));
                 let batch = maintenance::Batch {
                     events: &n.events,
                     acknowledged: &acknowledged,
                     followed_by: followed_by.as_deref(),
+                    recoveries: &recoveries,
                 };
                 route(rules, windows, batch, &item, now)
             }
@@ -205,26 +229,17 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// The newest events of the domain that followed those that were held.
-    async fn followed_by(&self, n: &Notification) -> Result<Vec<Event>, store::Error> {
-        let query =
-            EventQuery { domain: Some(n.domain.clone()), per_page: FOLLOWED_BY, ..EventQuery::default() };
-        let mut events = self.store.events(n.org, &query).await?.events;
-        events.retain(|e| e.id > n.id && !n.events.iter().any(|h| h.id == e.id));
-        events.reverse();
-        Ok(events)
-    }
-
     async fn send(
         &self,
         group: Vec<Notification>,
-        channels: &HashMap<OrgId, Vec<Channel>>,
+        channels: &[Channel],
+        settings: &OrgSettings,
         leased: Instant,
     ) -> Result<(), store::Error> {
-        let group = self.without_acknowledged(group).await?;
+        let (group, known) = self.settle(group, settings).await?;
         let Some(first) = group.first() else { return Ok(()) };
-        let channel = channels.get(&first.org).and_then(|c| c.iter().find(|c| c.id == first.channel));
-        let message = self.message(&group).await?;
+        let channel = channels.iter().find(|c| c.id == first.channel);
+        let message = self.message(&group, &known, &settings.rules).await?;
         let skipped = match channel {
             None => Some("The channel was removed"),
             Some(_) if message.parts.is_empty() => Some("The events were deleted"),
@@ -245,7 +260,8 @@ impl Dispatcher {
         let (kind, now) = (channel.target.kind(), (self.now)());
         let words = match &outcome {
             Ok(answer) => {
-                self.store.notification_delivered(&group, answer, now).await?;
+                let next = self.next_repeats(&group, settings, &known, now).await?;
+                self.store.notification_delivered_until(&group, answer, &next, now).await?;
                 "delivered"
             }
             Err(why) => match self.store.notification_failed(&group, why, now).await? {
@@ -277,30 +293,13 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// The rows without events that were acknowledged while they waited: who reads the message knows of them.
-    async fn without_acknowledged(
-        &self,
-        group: Vec<Notification>,
-    ) -> Result<Vec<Notification>, store::Error> {
-        let mut out = Vec::with_capacity(group.len());
-        let mut acknowledged: BTreeMap<String, Vec<Notification>> = BTreeMap::new();
-        for mut n in group {
-            let by = n.events.iter().find_map(|e| e.acknowledged.as_ref()).map(|a| a.by.clone());
-            n.events.retain(|e| e.acknowledged.is_none());
-            match by {
-                Some(by) if n.events.is_empty() => acknowledged.entry(by).or_default().push(n),
-                _ => out.push(n),
-            }
-        }
-        for (by, rows) in acknowledged {
-            let reason = format!("{by} acknowledged it before it was sent");
-            self.store.notification_skipped(&rows, &reason, (self.now)()).await?;
-        }
-        Ok(out)
-    }
-
     /// One message of all events of a group.
-    async fn message(&self, group: &[Notification]) -> Result<Message, store::Error> {
+    async fn message(
+        &self,
+        group: &[Notification],
+        known: &KnownOf,
+        of_org: &[Rule],
+    ) -> Result<Message, store::Error> {
         let first = &group[0];
         let organisation = self.store.organisation_name(first.org).await?.unwrap_or_else(|| "Domains".into());
         let mut parts: Vec<Part> = Vec::new();
@@ -310,19 +309,31 @@ impl Dispatcher {
             if n.events.is_empty() {
                 continue;
             }
+            let repeated = n.events.iter().filter(|_| n.is_repeat).map(|e| e.id);
             match parts.iter_mut().find(|p| p.domain == n.domain) {
-                Some(part) => part.events.extend(n.events.iter().cloned()),
+                Some(part) => {
+                    part.events.extend(n.events.iter().cloned());
+                    part.repeated.extend(repeated);
+                }
                 None => {
                     let row = self.store.item(n.org, &n.domain).await?.map(|(_, row)| row);
-                    parts.push(Part { domain: n.domain.clone(), events: n.events.clone(), row });
+                    let mut part = Part::new(n.domain.clone(), n.events.clone(), row);
+                    if let Some(known) = known.get(&n.domain) {
+                        part.over.clone_from(&known.over);
+                        part.endings.clone_from(&known.endings);
+                    }
+                    part.repeated.extend(repeated);
+                    parts.push(part);
                 }
             }
         }
         let cluster = self.deliverer.cluster();
         let message = Message {
             id: first.dedupe_key(),
+            org: first.org,
             organisation,
             parts,
+            rule_ids: rule_ids(of_org, &rules, &first.channel),
             rules,
             at: group.iter().flat_map(|n| n.events.iter().map(|e| e.at)).max().unwrap_or((self.now)()),
             base: self.deliverer.base().cloned(),
@@ -332,6 +343,18 @@ impl Dispatcher {
         };
         Ok(message.sorted())
     }
+}
+
+/// Identities of rules by name, of those that send to a channel.
+fn rule_ids(of_org: &[Rule], names: &[String], channel: &str) -> BTreeMap<String, String> {
+    let of_channel = of_org.iter().filter(|r| r.channels.iter().any(|c| c == channel));
+    of_channel.filter(|r| names.contains(&r.name)).map(|r| (r.name.clone(), r.id.clone())).collect()
+}
+
+/// The events of the domain that followed those that were held.
+fn followed_by(n: &Notification, history: &[Event]) -> Vec<Event> {
+    let is_held = |e: &Event| n.events.iter().any(|h| h.id == e.id);
+    history.iter().filter(|e| e.id > n.id && !is_held(e)).cloned().collect()
 }
 
 /// What became of the events of a scan, for metrics.

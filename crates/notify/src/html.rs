@@ -2,7 +2,7 @@
 //! style element only turns them dark. No image, no font, no script.
 
 use crate::message::{Message, PARTS, Part};
-use model::event::{Event, Severity};
+use model::event::{Event, EventKind, Severity};
 use model::time::human_instant;
 
 const SANS: &str = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Noto Sans','Liberation Sans','DejaVu Sans Condensed',Arial,sans-serif";
@@ -77,7 +77,7 @@ fn diff(class: &str, fill: &str, colour: &str, sign: &str, value: &str) -> Strin
     )
 }
 
-fn reminder(e: &Event) -> String {
+fn reminder(e: &Event, part: &Part) -> String {
     let (class, fill, border, ..) = tone(e.change.severity);
     format!(
         "<tr><td style=\"padding:0 24px 20px\">{TABLE} class=\"{class}\" style=\"background-color:{fill};border:1px solid \
@@ -86,11 +86,11 @@ fn reminder(e: &Event) -> String {
          <p class=\"text\" style=\"margin:4px 0 0;font-size:13px;line-height:20px;color:#14171c\">{}</p>\
          </td></tr></table></td></tr>\n",
         escape(&e.change.headline()),
-        escape(&e.change.note_sentence().unwrap_or_default())
+        escape(&notes(e, part))
     )
 }
 
-fn event(e: &Event) -> String {
+fn event(e: &Event, part: &Part) -> String {
     let c = &e.change;
     let mut inner = format!(
         "{TABLE}><tr>\n<td class=\"text\" style=\"font-size:14px;line-height:20px;font-weight:600;color:#14171c;\
@@ -98,7 +98,7 @@ fn event(e: &Event) -> String {
         escape(&title(e)),
         pill(c.severity)
     );
-    if c.kind.shows_values() && (c.old.is_some() || c.new.is_some()) {
+    if shows_diff(e) && (c.old.is_some() || c.new.is_some()) {
         let old = c.old.as_ref().map(|v| diff("del", "#fdeeed", "#b3211d", "&minus;", v));
         let new = c.new.as_ref().map(|v| diff("add", "#e9f6ee", "#13713e", "+", v));
         inner.push_str(&format!(
@@ -107,23 +107,35 @@ fn event(e: &Event) -> String {
             new.unwrap_or_default()
         ));
     }
-    let note = c.note_sentence().map_or_else(String::new, |note| note + " ");
-    let words = format!("{note}Source: {}", c.source);
+    let words = format!("{} Source: {}", notes(e, part), c.source);
     inner.push_str(&format!(
         "<p class=\"muted\" style=\"margin:8px 0 0;font-size:13px;line-height:20px;color:#59616e\">{}</p>",
-        escape(&words)
+        escape(words.trim())
     ));
     line(&inner)
+}
+
+/// What has to be known of an event beside its values, in sentences.
+fn notes(e: &Event, part: &Part) -> String {
+    let notes: Vec<_> = e.change.note_sentence().into_iter().chain(part.since_sentence(e)).collect();
+    notes.join(" ")
 }
 
 /// What changed, without the values that are shown below it.
 fn title(e: &Event) -> String {
     let c = &e.change;
-    if c.kind.shows_values() && c.field.contains(' ') {
+    if c.kind == EventKind::DelegationHealthChanged {
+        c.headline()
+    } else if c.kind.shows_values() && c.field.contains(' ') {
         format!("{} changed", c.field)
     } else {
         c.kind.label().into()
     }
+}
+
+/// True when the values before and after are shown one below the other. Not how a server does: its failure would be green.
+fn shows_diff(e: &Event) -> bool {
+    e.change.kind.shows_values() && e.change.kind != EventKind::DelegationHealthChanged
 }
 
 fn facts(part: &Part, message: &Message) -> String {
@@ -186,8 +198,8 @@ fn button(href: &str, label: &str, filled: bool) -> String {
     }
 }
 
-/// The document.
-pub(crate) fn page(m: &Message) -> String {
+/// The document, to these recipients.
+pub(crate) fn page(m: &Message, to: &[String]) -> String {
     let mut body = String::new();
     if m.test {
         body.push_str(
@@ -200,8 +212,8 @@ pub(crate) fn page(m: &Message) -> String {
         body.push_str(&heading(part, i == 0));
         let (reminders, changes): (Vec<_>, Vec<_>) =
             part.listed().iter().partition(|e| e.change.kind.is_reminder());
-        body.extend(reminders.into_iter().map(reminder));
-        body.extend(changes.into_iter().map(event));
+        body.extend(reminders.into_iter().map(|e| reminder(e, part)));
+        body.extend(changes.into_iter().map(|e| event(e, part)));
         let more = part.events.len() - part.listed().len();
         if more > 0 {
             body.push_str(&line(&format!(
@@ -216,20 +228,26 @@ pub(crate) fn page(m: &Message) -> String {
             "<p class=\"muted\" style=\"margin:0;font-size:13px;color:#59616e\">and {more} more domains</p>"
         )));
     }
-    if let (Some(open), Some(log), false) = (m.main_link(), m.link("/events?open=1"), m.test) {
+    if let (Some(open), Some(log)) = (m.main_link(), m.acknowledge_link()) {
         let label = match m.parts.as_slice() {
             [one] => format!("Open {}", escape(&one.unicode())),
             _ => "Open events".into(),
         };
         body.push_str(&line(&format!(
-            "<table role=\"presentation\" cellpadding=\"0\" cellspacing=\"0\" border=\"0\"><tr>{}{}</tr></table>",
+            "<table role=\"presentation\" cellpadding=\"0\" cellspacing=\"0\" border=\"0\"><tr>{}{}</tr></table>\n\
+             <p class=\"muted\" style=\"margin:12px 0 0;font-size:12px;line-height:18px;color:#59616e\">{}</p>",
             button(&open, &label, true),
-            button(&log, "Acknowledge", false)
+            button(&log, "Acknowledge", false),
+            escape(&m.acknowledge_sentence())
         )));
     }
-    let rules = m.link("/settings/notifications").map(|href| {
-        format!(" <a class=\"link\" href=\"{}\" style=\"color:#2a4fcb\">Change rules</a>", escape(&href))
-    });
+    let links = m.rule_link().map(|(words, href)| (words.to_string(), href)).into_iter().chain(m.mute_link());
+    let links: Vec<_> = links
+        .map(|(words, href)| {
+            let (words, href) = (escape(&words), escape(&href));
+            format!("<a class=\"link\" href=\"{href}\" style=\"color:#2a4fcb\">{words}</a>")
+        })
+        .collect();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -244,12 +262,120 @@ pub(crate) fn page(m: &Message) -> String {
          color:#59616e\">Domainscope · {organisation}</td><td class=\"muted\" align=\"right\" style=\"font-size:12px;\
          line-height:20px;color:#59616e;white-space:nowrap\">{at}</td></tr></table></td></tr>\n{body}</table>\n\
          {TABLE} style=\"max-width:600px;font-family:{SANS}\"><tr><td class=\"muted\" align=\"left\" style=\"padding:16px 24px;\
-         font-size:12px;line-height:18px;color:#59616e\">{sent}{rules}</td></tr></table>\n\
+         font-size:12px;line-height:18px;color:#59616e\">{sent} {links}</td></tr></table>\n\
          </td></tr></table>\n</body>\n</html>\n",
         subject = escape(&m.subject()),
         organisation = escape(&m.organisation),
         at = human_instant(m.at),
-        sent = escape(&m.sent_by()),
-        rules = rules.unwrap_or_default(),
+        sent = escape(&m.sent_by(to)),
+        links = links.join(" · "),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Part;
+    use jiff::Timestamp;
+    use model::event::Change;
+    use model::ids::{EventId, OrgId};
+    use model::names::DomainName;
+
+    fn event(id: i64, kind: EventKind, severity: Severity, field: &str, values: [Option<&str>; 2]) -> Event {
+        let [old, new] = values.map(|v| v.map(str::to_string));
+        let change = Change {
+            kind,
+            severity,
+            field: field.into(),
+            old,
+            new,
+            source: "authoritative servers".into(),
+            note: if kind.is_reminder() {
+                "30 days are left. The next reminder comes 15 days before the date".into()
+            } else {
+                String::new()
+            },
+        };
+        Event {
+            id: EventId(id),
+            org: OrgId::BUILT_IN,
+            domain: DomainName::trusted("alder.example"),
+            at: "2026-11-13T09:12:00Z".parse().unwrap(),
+            change,
+            acknowledged: None,
+            cluster: None,
+            maintenance: None,
+        }
+    }
+
+    /// A reminder, a server that failed, one that is back, a record that is what it was.
+    fn message() -> Message {
+        let (dead, back) = ([Some("answers"), Some("no answer")], [Some("no answer"), Some("answers")]);
+        let health = EventKind::DelegationHealthChanged;
+        let events = vec![
+            event(1, EventKind::ExpiresSoon, Severity::Warning, "expires", [None, Some("2026-12-13")]),
+            event(2, health, Severity::Warning, "old-ns.alder.example (192.0.2.4)", dead),
+            event(
+                3,
+                EventKind::RecordChanged,
+                Severity::Info,
+                "alder.example A",
+                [Some("203.0.113.40"), Some("203.0.113.80")],
+            ),
+            event(4, health, Severity::Info, "ns2.alder.example (192.0.2.5)", back),
+        ];
+        let at: Timestamp = "2026-11-13T09:14:00Z".parse().unwrap();
+        let mut part = Part::new(DomainName::trusted("alder.example"), events, None);
+        part.over.insert(EventId(3), at);
+        part.repeated.insert(EventId(2));
+        let base = Some("https://scope.alder.example".parse().unwrap());
+        Message {
+            parts: vec![part],
+            rules: vec!["Production".into()],
+            rule_ids: [("Production".to_string(), "r7".to_string())].into(),
+            test: false,
+            ..Message::test("mail-1-7".into(), "Alder Labs".into(), base, at)
+        }
+        .sorted()
+    }
+
+    /// `DOMAINSCOPE_MAIL_FILE` names a file to look at in a browser.
+    #[test]
+    fn a_page_has_its_links_and_says_what_is_over_and_what_is_still_open() {
+        let html = page(&message(), &["ops@alder.example".into()]);
+        if let Some(file) = std::env::var_os("DOMAINSCOPE_MAIL_FILE") {
+            std::fs::write(file, &html).unwrap();
+        }
+        let base = "https://scope.alder.example";
+        for part in [
+            "<title>[Warning] alder.example: Registration ends on Dec 13, 2026, and 2 changes</title>",
+            "old-ns.alder.example (192.0.2.4) went from answers to no answer",
+            "Open since Nov 13, 2026, 09:12 UTC; this is a repeat.",
+            "No longer the case since Nov 13, 2026, 09:14 UTC.",
+            "Acknowledging stops repeats of these events for everyone in Alder Labs.",
+            "Sent by the rule “Production” to ops@alder.example.",
+            &format!("href=\"{base}/domains/alder.example/events?open=1\""),
+            &format!("href=\"{base}/domains/alder.example#notifications\""),
+            &format!("href=\"{base}/settings/notifications?rule=r7#rule\""),
+        ] {
+            assert!(html.contains(part), "no {part} in {html}");
+        }
+        // Nothing is loaded, and nothing of it runs.
+        assert!(!["<img", "<script", "<link", "url("].iter().any(|w| html.contains(w)));
+    }
+
+    #[test]
+    fn a_message_about_several_domains_leads_to_the_event_log() {
+        let mut m = message();
+        let other = Part { domain: DomainName::trusted("birch.example"), ..m.parts[0].clone() };
+        m.parts.push(other);
+        m.rules.push("Second".into());
+        assert_eq!(m.acknowledge_link().unwrap(), "https://scope.alder.example/events?open=1");
+        assert_eq!((m.mute_link(), m.unsubscribe_link()), (None, None));
+        let html = page(&m, &[]);
+        assert!(
+            html.contains("href=\"https://scope.alder.example/settings/notifications\"")
+                && !html.contains("Mute ")
+        );
+    }
 }

@@ -12,7 +12,10 @@ mod dispatch;
 mod html;
 mod mail;
 mod message;
+mod pagerduty;
 mod payload;
+mod repeat;
+mod settle;
 mod sign;
 
 pub use atom::{AtomSource, atom};
@@ -22,5 +25,5 @@ pub use deliver::{Deliverer, Endpoints};
 pub use dispatch::{Dispatcher, Now};
 pub use mail::{Smtp, SmtpSettings};
 pub use message::{Message, Part};
-pub use payload::{Post, post};
+pub use payload::{Post, posts};
 pub use sign::{new_secret, signature};

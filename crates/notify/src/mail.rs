@@ -243,11 +243,14 @@ fn compose(from: &Mailbox, to: &[String], m: &Message, cluster: &Cluster) -> Res
         builder = builder.to(mailbox(address)?);
     }
     let mut mail = builder
-        .multipart(MultiPart::alternative_plain_html(m.text(), html::page(m)))
+        .multipart(MultiPart::alternative_plain_html(m.text(to), html::page(m, to)))
         .map_err(|e| format!("the mail can't be composed: {e}"))?;
     // No vacation notices in return (RFC 3834).
     mail.headers_mut().insert_raw(field("Auto-Submitted", "auto-generated"));
     mail.headers_mut().insert_raw(field("X-Domainscope-Message", &m.id));
+    if let Some(link) = m.unsubscribe_link() {
+        mail.headers_mut().insert_raw(field("List-Unsubscribe", &format!("<{link}>")));
+    }
     identify(&mut mail, cluster);
     Ok(mail)
 }

@@ -1,10 +1,14 @@
 //! A message before it takes the form of its channel: which domains, which events, in which words.
 
 use jiff::Timestamp;
+use model::ending::Ending;
 use model::event::{Event, Severity};
+use model::ids::{EventId, OrgId};
 use model::inventory::Row;
 use model::names::DomainName;
 use model::time::human_instant;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use url::Url;
 
 /// Events of one domain that a message lists; the others are counted.
@@ -21,9 +25,27 @@ pub struct Part {
     pub events: Vec<Event>,
     /// How the domain stands now; `None` when it is not in the inventory any more.
     pub row: Option<Row>,
+    /// Events that are over, and since when.
+    pub over: BTreeMap<EventId, Timestamp>,
+    /// Events of the domain that end earlier ones.
+    pub endings: BTreeMap<EventId, Ending>,
+    /// Events that the channel was sent before: they are still open.
+    pub repeated: BTreeSet<EventId>,
 }
 
 impl Part {
+    /// Events of a domain that still hold and end nothing.
+    pub fn new(domain: DomainName, events: Vec<Event>, row: Option<Row>) -> Self {
+        Part {
+            domain,
+            events,
+            row,
+            over: BTreeMap::new(),
+            endings: BTreeMap::new(),
+            repeated: BTreeSet::new(),
+        }
+    }
+
     /// The name as people read it.
     pub fn unicode(&self) -> String {
         self.domain.unicode()
@@ -34,19 +56,35 @@ impl Part {
         &self.events[..self.events.len().min(EVENTS)]
     }
 
-    /// The worst severity.
+    /// The worst severity of what still holds.
     pub fn severity(&self) -> Severity {
-        self.events.iter().map(|e| e.change.severity).max().unwrap_or_default()
+        self.holding().map(|e| e.change.severity).max().unwrap_or_default()
+    }
+
+    /// The events that still hold.
+    fn holding(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter().filter(|e| !self.over.contains_key(&e.id))
+    }
+
+    /// Since when an event is over, or open although it was sent before, in a sentence; `None` where there is nothing to say.
+    pub fn since_sentence(&self, event: &Event) -> Option<String> {
+        let over =
+            self.over.get(&event.id).map(|at| format!("No longer the case since {}.", human_instant(*at)));
+        let repeated = || format!("Open since {}; this is a repeat.", human_instant(event.at));
+        over.or_else(|| self.repeated.contains(&event.id).then(repeated))
     }
 
     /// What happened, in a few words.
     pub fn headline(&self) -> String {
-        match self.events.as_slice() {
-            [one] => one.change.headline(),
-            many => match many.first().filter(|e| e.change.kind.is_reminder()) {
-                Some(e) if many.len() == 2 => format!("{}, and 1 change", e.change.headline()),
-                Some(e) => format!("{}, and {} changes", e.change.headline(), many.len() - 1),
-                None => format!("{} changes", many.len()),
+        let holding: Vec<_> = self.holding().collect();
+        let more = |n: usize| if n == 1 { "1 change".to_string() } else { format!("{n} changes") };
+        match (holding.as_slice(), self.events.as_slice()) {
+            ([], [one]) => format!("No longer the case: {}", one.change.headline()),
+            ([], many) => format!("{} that were reversed", more(many.len())),
+            ([one], _) => one.change.headline(),
+            (many, _) => match many.first().filter(|e| e.change.kind.is_reminder()) {
+                Some(e) => format!("{}, and {}", e.change.headline(), more(many.len() - 1)),
+                None => more(many.len()),
             },
         }
     }
@@ -57,12 +95,16 @@ impl Part {
 pub struct Message {
     /// The same for every attempt to send it, and for no other message.
     pub id: String,
+    /// Whose events.
+    pub org: OrgId,
     /// Name of the organisation.
     pub organisation: String,
     /// Domains with their events, most severe first.
     pub parts: Vec<Part>,
     /// Names of the rules that want it.
     pub rules: Vec<String>,
+    /// Identities of those that still exist, by name: links lead to the very rule.
+    pub rule_ids: BTreeMap<String, String>,
     /// When it was made.
     pub at: Timestamp,
     /// Address of the installation, where it is known, for links.
@@ -80,9 +122,11 @@ impl Message {
     pub fn test(id: String, organisation: String, base: Option<Url>, at: Timestamp) -> Self {
         Message {
             id,
+            org: OrgId::BUILT_IN,
             organisation,
             parts: vec![],
             rules: vec![],
+            rule_ids: BTreeMap::new(),
             at,
             base,
             test: true,
@@ -94,9 +138,10 @@ impl Message {
     /// Puts the most severe first.
     pub fn sorted(mut self) -> Self {
         for part in &mut self.parts {
-            part.events.sort_by_key(|e| (std::cmp::Reverse(e.change.severity), e.id));
+            let over = &part.over;
+            part.events.sort_by_key(|e| (over.contains_key(&e.id), Reverse(e.change.severity), e.id));
         }
-        self.parts.sort_by_key(|p| (std::cmp::Reverse(p.severity()), p.domain.clone()));
+        self.parts.sort_by_key(|p| (Reverse(p.severity()), p.domain.clone()));
         self
     }
 
@@ -112,9 +157,11 @@ impl Message {
         }
         let severity = self.severity().label();
         let events: usize = self.parts.iter().map(|p| p.events.len()).sum();
+        let is_repeat = self.parts.iter().all(|p| p.events.iter().all(|e| p.repeated.contains(&e.id)));
+        let open = if is_repeat { "still open: " } else { "" };
         match self.parts.as_slice() {
-            [one] => format!("[{severity}] {}: {}", one.unicode(), one.headline()),
-            many => format!("[{severity}] {} domains: {events} events", many.len()),
+            [one] => format!("[{severity}] {}: {open}{}", one.unicode(), one.headline()),
+            many => format!("[{severity}] {} domains: {open}{events} events", many.len()),
         }
     }
 
@@ -137,22 +184,64 @@ impl Message {
         }
     }
 
-    /// Why it was sent and by which installation, in a sentence.
-    pub fn sent_by(&self) -> String {
+    /// Address of the page where its events are acknowledged.
+    pub fn acknowledge_link(&self) -> Option<String> {
+        match self.parts.as_slice() {
+            _ if self.test => None,
+            [one] => self.link(&format!("/domains/{}/events?open=1", one.domain)),
+            _ => self.link("/events?open=1"),
+        }
+    }
+
+    /// What acknowledging does, in a sentence.
+    pub fn acknowledge_sentence(&self) -> String {
+        format!("Acknowledging stops repeats of these events for everyone in {}.", self.organisation)
+    }
+
+    /// Where its domain is muted, where it is about one; with the words of the link.
+    pub fn mute_link(&self) -> Option<(String, String)> {
+        let [one] = self.parts.as_slice() else { return None };
+        let link = self.link(&format!("/domains/{}#notifications", one.domain))?;
+        Some((format!("Mute {}", one.unicode()), link))
+    }
+
+    /// Where the rule that sends it is changed or turned off: the very rule where it is one, else all of them; with the words
+    /// of the link.
+    pub fn rule_link(&self) -> Option<(&'static str, String)> {
+        match (self.rules.as_slice(), self.rule_address()) {
+            ([_], Some(link)) => Some(("Change or turn off the rule", link)),
+            _ => Some(("Change or turn off rules", self.link("/settings/notifications")?)),
+        }
+    }
+
+    /// Address of the only rule that wants it.
+    fn rule_address(&self) -> Option<String> {
+        let [one] = self.rules.as_slice() else { return None };
+        self.link(&format!("/settings/notifications?rule={}#rule", self.rule_ids.get(one)?))
+    }
+
+    /// Address where whoever reads its mails ends them (RFC 2369), where one rule sends it.
+    pub fn unsubscribe_link(&self) -> Option<String> {
+        self.rule_address().filter(|link| link.is_ascii() && !link.contains(['<', '>', ' ']))
+    }
+
+    /// Why it was sent, by which installation and to whom, in a sentence.
+    pub fn sent_by(&self, to: &[String]) -> String {
         let origin = match (self.cluster.as_str(), self.clusterset.as_str()) {
             ("", _) => String::new(),
             (id, "") => format!(" of {id}"),
             (id, set) => format!(" of {id} ({set})"),
         };
-        match self.rules.as_slice() {
-            [] => format!("Sent by Domainscope{origin}."),
-            [one] => format!("Sent by the rule “{one}”{origin}."),
-            many => format!("Sent by the rules “{}”{origin}.", many.join("”, “")),
-        }
+        let by = match self.rules.as_slice() {
+            [] => format!("Sent by Domainscope{origin}"),
+            [one] => format!("Sent by the rule “{one}”{origin}"),
+            many => format!("Sent by the rules “{}”{origin}", many.join("”, “")),
+        };
+        if to.is_empty() { format!("{by}.") } else { format!("{by} to {}.", to.join(", ")) }
     }
 
-    /// The whole message as plain text.
-    pub fn text(&self) -> String {
+    /// The whole message as plain text to these recipients.
+    pub fn text(&self, to: &[String]) -> String {
         let mut out = format!("{}\n{} · {}\n", self.subject(), self.organisation, human_instant(self.at));
         if self.test {
             out.push_str("\nThis message tests a notification channel. No domain changed.\n");
@@ -169,8 +258,8 @@ impl Message {
                         }
                     }
                 }
-                if let Some(note) = c.note_sentence() {
-                    out.push_str(&format!("    {note}\n"));
+                for words in c.note_sentence().into_iter().chain(part.since_sentence(e)) {
+                    out.push_str(&format!("    {words}\n"));
                 }
             }
             if part.events.len() > part.listed().len() {
@@ -187,9 +276,14 @@ impl Message {
         if self.parts.len() > PARTS {
             out.push_str(&format!("\nand {} more domains\n", self.parts.len() - PARTS));
         }
-        out.push_str(&format!("\n--\n{}\n", self.sent_by()));
-        if let Some(link) = self.link("/settings/notifications") {
-            out.push_str(&format!("Change rules: {link}\n"));
+        if let Some(link) = self.acknowledge_link() {
+            out.push_str(&format!("\nAcknowledge: {link}\n{}\n", self.acknowledge_sentence()));
+        }
+        out.push_str(&format!("\n-- \n{}\n", self.sent_by(to)));
+        for (words, link) in
+            self.rule_link().map(|(w, l)| (w.to_string(), l)).into_iter().chain(self.mute_link())
+        {
+            out.push_str(&format!("{words}: {link}\n"));
         }
         out.push_str(&format!("Message {}\n", self.id));
         out

@@ -2,7 +2,8 @@
 //! the published schemas.
 
 use crate::html::escape;
-use crate::message::{Message, clip};
+use crate::message::{Message, Part, clip};
+use crate::pagerduty;
 use crate::sign::signature;
 use jiff::Timestamp;
 use model::event::{Event, Severity};
@@ -19,6 +20,8 @@ pub struct Post {
     pub fields: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
+    /// Which part of the message it is, where a message is several requests; empty otherwise.
+    pub part: String,
 }
 
 /// Addresses of services that have one for everybody.
@@ -39,22 +42,35 @@ impl Default for Endpoints {
     }
 }
 
-/// The request for a message; `None` for e-mail, which is not posted.
+/// The requests for a message: one, or one for each incident of PagerDuty; none for e-mail, which is not posted.
 ///
 /// # Errors
 /// A sentence that names what in the channel can't be used.
-pub fn post(
+pub fn posts(
     target: &Target,
     m: &Message,
     endpoints: &Endpoints,
     now: Timestamp,
-) -> Result<Option<Post>, String> {
-    let as_json = |url: &str, body: Value| -> Result<Option<Post>, String> {
-        let fields = vec![("content-type".to_string(), "application/json".to_string())];
-        Ok(Some(Post { url: address(url)?, fields, body: body.to_string().into_bytes() }))
-    };
+) -> Result<Vec<Post>, String> {
+    if let Target::Pagerduty { key } = target {
+        let incidents = pagerduty::incidents(m, key);
+        return incidents
+            .into_iter()
+            .map(|(part, body)| as_json(&endpoints.pagerduty, &body, part))
+            .collect();
+    }
+    Ok(post(target, m, endpoints, now)?.into_iter().collect())
+}
+
+fn as_json(url: &str, body: &Value, part: String) -> Result<Post, String> {
+    let fields = vec![("content-type".to_string(), "application/json".to_string())];
+    Ok(Post { url: address(url)?, fields, body: body.to_string().into_bytes(), part })
+}
+
+fn post(target: &Target, m: &Message, endpoints: &Endpoints, now: Timestamp) -> Result<Option<Post>, String> {
+    let as_json = |url: &str, body: Value| as_json(url, &body, String::new()).map(Some);
     match target {
-        Target::Email { .. } => Ok(None),
+        Target::Email { .. } | Target::Pagerduty { .. } => Ok(None),
         Target::Webhook { url, secret } => {
             let mut post = as_json(url, webhook(m, now))?;
             if let Some(p) = &mut post {
@@ -90,7 +106,6 @@ pub fn post(
             }
             as_json(&format!("{}/bot{token}/sendMessage", endpoints.telegram), telegram(m, chat))
         }
-        Target::Pagerduty { key } => as_json(&endpoints.pagerduty, pagerduty(m, key)),
     }
 }
 
@@ -107,7 +122,7 @@ fn webhook(m: &Message, now: Timestamp) -> Value {
         .parts
         .iter()
         .map(|p| {
-            let events: Vec<Value> = p.events.iter().map(event_json).collect();
+            let events: Vec<Value> = p.events.iter().map(|e| event_json(p, e)).collect();
             json!({
                 "domain": p.domain.as_str(),
                 "status": p.row.as_ref().map(|r| r.status.kind.as_str()),
@@ -136,9 +151,9 @@ fn named(name: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
-fn event_json(e: &Event) -> Value {
+fn event_json(part: &Part, e: &Event) -> Value {
     let c = &e.change;
-    json!({
+    let mut out = json!({
         "id": e.id.0,
         "at": e.at.to_string(),
         "kind": c.kind.as_str(),
@@ -150,14 +165,30 @@ fn event_json(e: &Event) -> Value {
         "sentence": c.sentence(),
         "cluster": e.cluster,
         "clusterset": e.clusterset,
-    })
+    });
+    if let Some(at) = part.over.get(&e.id) {
+        out["over_since"] = json!(at.to_string());
+    }
+    if part.repeated.contains(&e.id) {
+        out["is_repeat"] = json!(true);
+    }
+    if let Some(ending) = part.endings.get(&e.id) {
+        out["ends"] = ending.of.iter().map(|id| id.0).collect();
+    }
+    out
 }
 
-/// The events of a message, one line each, at most so many; the others are counted.
-fn lines(m: &Message, most: usize, line: impl Fn(&str, &Event) -> String) -> Vec<String> {
-    let all: Vec<(String, &Event)> =
-        m.parts.iter().flat_map(|p| p.events.iter().map(|e| (p.unicode(), e))).collect();
-    let mut out: Vec<String> = all.iter().take(most).map(|(name, e)| line(name, e)).collect();
+/// The events of a message, one line each, at most so many; the others are counted. A line is made of the domain and the
+/// sentence about the event.
+fn lines(m: &Message, most: usize, line: impl Fn(&str, String) -> String) -> Vec<String> {
+    let all: Vec<(&Part, &Event)> =
+        m.parts.iter().flat_map(|p| p.events.iter().map(move |e| (p, e))).collect();
+    let words = |(p, e): &(&Part, &Event)| {
+        let sentence = e.change.sentence();
+        let over = p.since_sentence(e).map(|over| format!("{}. {over}", sentence.trim_end_matches('.')));
+        line(&p.unicode(), over.unwrap_or(sentence))
+    };
+    let mut out: Vec<String> = all.iter().take(most).map(words).collect();
     if all.len() > most {
         out.push(format!("and {} more", all.len() - most));
     }
@@ -167,11 +198,11 @@ fn lines(m: &Message, most: usize, line: impl Fn(&str, &Event) -> String) -> Vec
     out
 }
 
-fn plain(m: &Message, most: usize) -> Vec<String> {
+pub(crate) fn plain(m: &Message, most: usize) -> Vec<String> {
     let many = m.parts.len() > 1;
-    lines(m, most, |name, e| {
+    lines(m, most, |name, sentence| {
         let prefix = if many { format!("{name}: ") } else { String::new() };
-        clip(&format!("{prefix}{}", e.change.sentence()), 700)
+        clip(&format!("{prefix}{sentence}"), 700)
     })
 }
 
@@ -202,7 +233,7 @@ fn slack(m: &Message) -> Value {
             }],
         }));
     }
-    let foot = format!("{} · {} · {}", m.organisation, m.sent_by(), m.id);
+    let foot = format!("{} · {} · {}", m.organisation, m.sent_by(&[]), m.id);
     blocks.push(json!({
         "type": "context",
         "elements": [{ "type": "mrkdwn", "text": clip(&mrkdwn(&foot), 1900) }],
@@ -265,7 +296,7 @@ fn teams(m: &Message) -> Value {
         json!({ "weight": "bolder", "size": "medium", "color": colour }),
     )];
     body.extend(plain(m, 20).iter().map(|l| block(&unmarked(l), json!({}))));
-    let foot = format!("{} · {}", m.organisation, m.sent_by());
+    let foot = format!("{} · {}", m.organisation, m.sent_by(&[]));
     body.push(block(&unmarked(&foot), json!({ "isSubtle": true, "size": "small" })));
     let actions: Vec<Value> = m
         .main_link()
@@ -311,9 +342,8 @@ fn ntfy(m: &Message, topic: &str) -> Value {
 
 fn telegram(m: &Message, chat: &str) -> Value {
     // A message has at most 4096 characters after its markup was read.
-    let listed = lines(m, 15, |name, e| {
-        format!("<b>{}</b>: {}", escape(name), escape(&clip(&e.change.sentence(), 200)))
-    });
+    let listed =
+        lines(m, 15, |name, sentence| format!("<b>{}</b>: {}", escape(name), escape(&clip(&sentence, 200))));
     let mut text = format!("<b>{}</b>\n\n{}", escape(&clip(&m.subject(), 300)), listed.join("\n"));
     if let Some(url) = m.main_link() {
         text.push_str(&format!("\n\n<a href=\"{}\">Open in Domainscope</a>", escape(&url)));
@@ -323,34 +353,5 @@ fn telegram(m: &Message, chat: &str) -> Value {
         "text": text,
         "parse_mode": "HTML",
         "link_preview_options": { "is_disabled": true },
-    })
-}
-
-fn pagerduty(m: &Message, key: &str) -> Value {
-    let severity = match m.severity() {
-        Severity::Critical => "critical",
-        Severity::Warning => "warning",
-        Severity::Notice | Severity::Info => "info",
-    };
-    let source = m.parts.first().map_or_else(|| "Domainscope".to_string(), |p| p.domain.to_string());
-    let links: Vec<Value> = m
-        .main_link()
-        .map(|href| json!({ "href": href, "text": "Open in Domainscope" }))
-        .into_iter()
-        .collect();
-    json!({
-        "routing_key": key,
-        "event_action": "trigger",
-        "dedup_key": clip(&m.id, 255),
-        "client": "Domainscope",
-        "payload": {
-            "summary": clip(&m.subject(), 1024),
-            "source": source,
-            "severity": severity,
-            "timestamp": m.at.to_string(),
-            "group": m.organisation,
-            "custom_details": { "events": plain(m, 50), "rules": m.rules },
-        },
-        "links": links,
     })
 }

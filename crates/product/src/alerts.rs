@@ -18,6 +18,7 @@ use model::maintenance::{Maintenance, WINDOWS_MAX};
 use model::notify::{
     CHANNELS_MAX, Channel, Delivery, NAME_MAX, RULES_MAX, Rule, RulePreview, Target, TestResult,
 };
+use model::repeat::REPEAT_HOURS;
 use notify::Message;
 use service::policy::{Action, authorize};
 use service::{
@@ -33,6 +34,8 @@ const TEST_SHOWN: i64 = 3600;
 const OVERDUE: Duration = Duration::from_secs(600);
 /// Events of a page whose messages are read.
 const DELIVERIES: usize = 1000;
+/// Messages to a channel about the same events that are shown.
+const REPEATS_SHOWN: usize = 3;
 /// Failed messages of the settings page.
 const FAILED: u32 = 200;
 
@@ -120,6 +123,10 @@ impl Services {
         }
         // A time that is over mutes nothing.
         rule.muted_until = rule.muted_until.filter(|until| *until > self.now());
+        if rule.repeat_hours.is_some_and(|h| !REPEAT_HOURS.contains(&h)) {
+            let (least, most) = (*REPEAT_HOURS.start(), *REPEAT_HOURS.end());
+            return Err(ApiError::invalid(format!("Repeat after {least} to {most} hours, or never.")));
+        }
         Ok(rule)
     }
 }
@@ -410,8 +417,15 @@ impl AlertBackend for Services {
         let events = &events[..events.len().min(DELIVERIES)];
         let statuses = self.store().message_statuses(caller.org, events).await.map_err(unavailable)?;
         let name = |id: &str| channels.iter().find(|c| c.id == id).map(|c| c.name.clone());
+        let mut shown: HashMap<(String, Vec<EventId>), usize> = HashMap::new();
         Ok(statuses
             .into_iter()
+            .filter(|m| {
+                // The newest ones of those that repeat each other.
+                let n = shown.entry((m.channel.clone(), m.events.clone())).or_default();
+                *n += 1;
+                *n <= REPEATS_SHOWN
+            })
             .map(|m| DeliveryView {
                 channel: match m.channel.as_str() {
                     store::LOG => String::new(),

@@ -321,6 +321,14 @@ async fn a_channel_is_described_without_its_secrets_and_wrong_ones_are_named() {
     assert_eq!((after.channels.len(), after.rules.iter().filter(|r| !r.rule.enabled).count()), (2, 1));
     let wrong = Rule { name: "X".into(), channels: vec!["none".into()], ..Rule::default() };
     assert!(s.save_rule(&admin, &wrong).await.unwrap_err().detail.contains("channel"));
+    let channels = vec![inside.id.clone()];
+    let repeated =
+        |hours| Rule { name: "X".into(), channels: channels.clone(), repeat_hours: hours, ..Rule::default() };
+    for hours in [0, 169] {
+        let e = s.save_rule(&admin, &repeated(Some(hours))).await.unwrap_err();
+        assert!(e.detail.contains("1 to 168 hours"), "{e}");
+    }
+    assert_eq!(s.save_rule(&admin, &repeated(Some(24))).await.unwrap().repeat_hours, Some(24));
 }
 
 #[tokio::test]

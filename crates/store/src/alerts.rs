@@ -19,7 +19,7 @@ use model::feed::Feed;
 use model::ids::{EventId, OrgId};
 use model::maintenance::{Maintenance, Routing};
 use model::names::DomainName;
-use model::notify::{Channel, MessageStatus, Rule};
+use model::notify::{Channel, MessageStatus, Planned, Rule};
 use serde::de::DeserializeOwned;
 
 /// The outbox, channels, rules, maintenance windows and feeds.
@@ -32,8 +32,22 @@ pub trait AlertStore: Send + Sync + 'static {
     /// lease was lost: another process has routed them.
     async fn route_notification(&self, n: &Notification, routing: &Routing, now: Timestamp) -> Result<bool>;
     /// Marks the rows of one message as delivered, together, with what the other side answered.
-    async fn notification_delivered(&self, rows: &[Notification], answer: &str, now: Timestamp)
-    -> Result<()>;
+    async fn notification_delivered(
+        &self,
+        rows: &[Notification],
+        answer: &str,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.notification_delivered_until(rows, answer, &[], now).await
+    }
+    /// The same, and in the same transaction the messages that repeat rows of it later, by row.
+    async fn notification_delivered_until(
+        &self,
+        rows: &[Notification],
+        answer: &str,
+        next: &[(EventId, Planned)],
+        now: Timestamp,
+    ) -> Result<()>;
     /// Closes rows of messages that are not sent, together, with the reason.
     async fn notification_skipped(&self, rows: &[Notification], reason: &str, now: Timestamp) -> Result<()>;
     /// Ends a failed attempt of one message, for its rows together; says when the next one is, or that the message is given
@@ -204,17 +218,18 @@ impl AlertStore for Database {
         outbox::route(&self.db, n, routing, now).await
     }
 
-    async fn notification_delivered(
+    async fn notification_delivered_until(
         &self,
         rows: &[Notification],
         answer: &str,
+        next: &[(EventId, Planned)],
         now: Timestamp,
     ) -> Result<()> {
-        outbox::delivered(&self.db, rows, answer, now, false).await
+        outbox::delivered(&self.db, rows, answer, next, now).await
     }
 
     async fn notification_skipped(&self, rows: &[Notification], reason: &str, now: Timestamp) -> Result<()> {
-        outbox::delivered(&self.db, rows, reason, now, true).await
+        outbox::skipped(&self.db, rows, reason, now).await
     }
 
     async fn notification_failed(

@@ -92,8 +92,9 @@ impl Setting for Rule {
             format!("; quiet {} to {} UTC{critical}", time(q.from), time(q.to))
         });
         let muted = self.muted_until.map_or(String::new(), |until| format!("; muted until {until}"));
+        let repeat = self.repeat_hours.map_or(String::new(), |h| format!("; repeated every {h} hours"));
         format!(
-            "{}; {}; at least {}; {}; tags: {}; channels: {}; {delivery}{quiet}{muted}",
+            "{}; {}; at least {}; {}; tags: {}; channels: {}; {delivery}{quiet}{muted}{repeat}",
             if self.enabled { "enabled" } else { "disabled" },
             list(kinds, "all kinds"),
             self.at_least.label(),

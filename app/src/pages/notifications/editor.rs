@@ -14,6 +14,7 @@ use leptos::task::spawn_local;
 use model::event::{EventKind, EventQuery, Severity};
 use model::item::Ownership;
 use model::notify::{Delivery, Rule, RulePreview};
+use model::repeat::REPEAT_HOURS;
 use model::time::human_clock;
 use service::NotificationSettings;
 
@@ -71,6 +72,7 @@ pub(super) fn editor(s: &NotificationSettings, rule: &Rule, preview: &RulePrevie
     ];
     let quiet =
         |pick: fn(model::notify::Quiet) -> u16| rule.quiet.map(|q| clock(pick(q))).unwrap_or_default();
+    let repeat = rule.repeat_hours.map(|h| h.to_string()).unwrap_or_default();
     let states = [option("yes", "On".into(), rule.enabled), option("no", "Off".into(), !rule.enabled)];
     let remove = (!rule.id.is_empty()).then(|| {
         view! {
@@ -116,6 +118,9 @@ pub(super) fn editor(s: &NotificationSettings, rule: &Rule, preview: &RulePrevie
                     <label class="flex items-center gap-2"><input type="checkbox" name="critical[]" value="yes" checked=rule.critical_at_once/>
                         <span>"Send Critical events at once, also in quiet hours"</span></label>
                     <p class="hint">"Messages of quiet hours are sent together at their end."</p>
+                    <label class="field"><span class="label">"Repeat after hours (empty: never)"</span>
+                        <input class="input" type="number" name="repeat_hours" min=REPEAT_HOURS.start().to_string() max=REPEAT_HOURS.end().to_string() step="1" value=repeat/></label>
+                    <p class="hint">"Warnings and critical events are sent again after so many hours until they are acknowledged or over."</p>
                     <div class="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
                         <label class="field"><span class="label">"State"</span><select class="input" name="enabled">{states}</select></label>
                         <label class="field"><span class="label">"Muted until the end of (UTC)"</span><input class="input" type="date" name="muted_until" value=muted/></label>

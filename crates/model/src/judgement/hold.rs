@@ -26,7 +26,7 @@ pub struct Closed {
 }
 
 /// What a change is about: of two changes with the same subject the later one counts.
-fn subject(change: &Change) -> (&'static str, &str) {
+pub(super) fn subject(change: &Change) -> (&'static str, &str) {
     use EventKind as K;
     let field = change.field.as_str();
     match change.kind {
@@ -45,7 +45,7 @@ fn subject(change: &Change) -> (&'static str, &str) {
 }
 
 /// True when the last change of a subject leaves it as it was before the first.
-fn is_reversed(first: &Change, last: &Change) -> bool {
+pub(super) fn is_reversed(first: &Change, last: &Change) -> bool {
     use EventKind as K;
     match (first.kind, last.kind) {
         (K::ServiceDrifted, K::ServiceRecovered) | (K::OwnershipAtRisk, K::OwnershipVerified) => true,

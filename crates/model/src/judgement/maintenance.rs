@@ -1,10 +1,11 @@
 //! Maintenance windows, and what becomes of the events of a scan: which are sent, which wait for the end of a window or a
 //! mute, and which an acknowledgement keeps from being sent. Pure.
 
+use super::ending::Recovery;
 use super::event::{Event, EventKind};
 pub use super::hold::{Closed, Held, still_holding};
 use super::item::Item;
-use super::notify::{Planned, Rule, plan};
+use super::notify::{Planned, Rule, plan, plan_with};
 use crate::base::ids::EventId;
 use crate::base::names::DomainName;
 use crate::base::time::StatedTime;
@@ -74,13 +75,16 @@ impl Maintenance {
     /// True when an event of a holding is silenced by it. Reminders of expirations are not: they come from the calendar, not
     /// from the work, and are announced only once.
     pub fn covers(&self, holding: &Item, event: &Event) -> bool {
-        !event.change.kind.is_reminder()
-            && self.is_active(event.at)
-            && match &self.scope {
-                Scope::All => true,
-                Scope::Tag { tag } => holding.tags.contains(tag),
-                Scope::Domain { domain } => *domain == holding.name,
-            }
+        !event.change.kind.is_reminder() && self.is_active(event.at) && self.is_about(holding)
+    }
+
+    /// True for a holding in its scope.
+    pub fn is_about(&self, holding: &Item) -> bool {
+        match &self.scope {
+            Scope::All => true,
+            Scope::Tag { tag } => holding.tags.contains(tag),
+            Scope::Domain { domain } => *domain == holding.name,
+        }
     }
 }
 
@@ -97,6 +101,17 @@ pub struct Routing {
     pub closed: Vec<Closed>,
 }
 
+/// When messages about a holding are sent again that a mute or a window keeps back now, and which of both it is.
+pub fn kept_until(
+    windows: &[Maintenance],
+    holding: &Item,
+    now: Timestamp,
+) -> Option<(Timestamp, &'static str)> {
+    let muted = holding.muted_until.filter(|until| now < *until).map(|until| (until, "Muted"));
+    let active = windows.iter().filter(|w| w.is_active(now) && w.is_about(holding));
+    muted.into_iter().chain(active.map(|w| (w.to, "Maintenance"))).max_by_key(|(until, _)| *until)
+}
+
 /// Why an event led to no message.
 pub const NO_RULE: &str = "No rule sends it";
 /// Why an event that was held led to no message.
@@ -111,6 +126,8 @@ pub struct Batch<'a> {
     pub acknowledged: &'a [Event],
     /// For events that were held: those of the domain that followed.
     pub followed_by: Option<&'a [Event]>,
+    /// Which of the events end what channels were sent.
+    pub recoveries: &'a [Recovery],
 }
 
 /// Applies mute, windows, acknowledgements and rules to events of a domain.
@@ -163,7 +180,7 @@ pub fn route(
             send.push(e);
         }
     }
-    routing.planned = plan(rules, holding, &send, now);
+    routing.planned = plan_with(rules, holding, &send, batch.recoveries, now);
     let reason = format!("{by} acknowledged an earlier reminder of this date");
     let mut seen = Vec::new();
     for p in plan(rules, holding, &repeated, now) {

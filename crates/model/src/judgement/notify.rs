@@ -4,6 +4,7 @@
 pub use super::delivery::{
     DeliveryState, MessageStatus, NotSent, PreviewMessage, RulePreview, TestResult, Unsent,
 };
+use super::ending::Recovery;
 use super::event::{Event, EventKind, Severity};
 use super::item::{Item, Ownership};
 use crate::base::ids::EventId;
@@ -217,6 +218,9 @@ pub struct Rule {
     /// Sends nothing until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub muted_until: Option<Timestamp>,
+    /// Hours after which what is open is sent again ([`REPEAT_HOURS`](super::repeat::REPEAT_HOURS)); `None` for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat_hours: Option<u16>,
 }
 
 /// What a switch that is on unless said otherwise is left out of stored rules by.
@@ -240,6 +244,7 @@ impl Default for Rule {
             quiet: None,
             critical_at_once: true,
             muted_until: None,
+            repeat_hours: None,
         }
     }
 }
@@ -271,7 +276,7 @@ impl Rule {
     }
 
     /// When a message about these events is due, and whether it waits for others to go with it.
-    fn due(&self, events: &[&Event], now: Timestamp) -> (Timestamp, bool) {
+    pub(super) fn due(&self, events: &[&Event], now: Timestamp) -> (Timestamp, bool) {
         match self.delivery {
             Delivery::Daily { hour } => (next_hour(now, hour, None), true),
             Delivery::Weekly { hour } => (next_hour(now, hour, Some(Weekday::Monday)), true),
@@ -321,17 +326,33 @@ pub struct Planned {
 /// What the rules make of the events of one scan: at most one message a channel, at the earliest instant that any of its
 /// rules asks for. Nothing while the holding is muted.
 pub fn plan(rules: &[Rule], holding: &Item, events: &[Event], now: Timestamp) -> Vec<Planned> {
+    plan_with(rules, holding, events, &[], now)
+}
+
+/// The same, where some of the events end what channels were sent: a channel gets the end too, by the rule that sent it
+/// the beginning, however severe the end is.
+pub fn plan_with(
+    rules: &[Rule],
+    holding: &Item,
+    events: &[Event],
+    recoveries: &[Recovery],
+    now: Timestamp,
+) -> Vec<Planned> {
     if holding.muted_until.is_some_and(|until| now < until) {
         return Vec::new();
     }
     let mut by_channel: BTreeMap<&str, Planned> = BTreeMap::new();
     for rule in rules.iter().filter(|r| !r.is_muted(now)) {
-        let wanted: Vec<&Event> = events.iter().filter(|e| rule.matches(holding, e)).collect();
-        if wanted.is_empty() {
-            continue;
-        }
-        let (due_at, batch) = rule.due(&wanted, now);
         for channel in &rule.channels {
+            let ends = |e: &Event| {
+                let mut of_channel = recoveries.iter().filter(|r| r.event == e.id && r.channel == *channel);
+                of_channel.any(|r| r.of.iter().any(|begun| rule.matches(holding, begun)))
+            };
+            let wanted: Vec<&Event> = events.iter().filter(|e| rule.matches(holding, e) || ends(e)).collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            let (due_at, batch) = rule.due(&wanted, now);
             let planned = by_channel.entry(channel).or_insert_with(|| Planned {
                 channel: channel.clone(),
                 due_at,

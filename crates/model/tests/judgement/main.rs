@@ -4,11 +4,13 @@
 mod addresses;
 mod changes;
 mod confirm;
+mod ending;
 mod month;
 mod new_servers;
 mod notify;
 mod properties;
 mod registrar_dates;
+mod repeat;
 mod rotation;
 mod rules;
 mod statuses;

@@ -7,7 +7,7 @@ use model::ids::EventId;
 use model::maintenance::{Batch, Closed, Held, Maintenance, NO_RULE, Routing, Scope, route};
 use model::notify::{Delivery, Planned, Quiet, Rule, Target, plan};
 
-fn event(id: i64, kind: EventKind, severity: Severity) -> Event {
+pub(super) fn event(id: i64, kind: EventKind, severity: Severity) -> Event {
     Event {
         id: EventId(id),
         org: OrgId::BUILT_IN,
@@ -29,7 +29,7 @@ fn event(id: i64, kind: EventKind, severity: Severity) -> Event {
     }
 }
 
-fn rule(name: &str, channels: &[&str]) -> Rule {
+pub(super) fn rule(name: &str, channels: &[&str]) -> Rule {
     let channels = channels.iter().map(|c| (*c).to_string()).collect();
     Rule { id: name.into(), name: name.into(), at_least: Severity::Info, channels, ..Rule::default() }
 }
@@ -43,8 +43,8 @@ fn channels(planned: &[Planned]) -> Vec<&str> {
 }
 
 /// Events of a scan, as they are routed first.
-fn fresh<'a>(events: &'a [Event], acknowledged: &'a [Event]) -> Batch<'a> {
-    Batch { events, acknowledged, followed_by: None }
+pub(super) fn fresh<'a>(events: &'a [Event], acknowledged: &'a [Event]) -> Batch<'a> {
+    Batch { events, acknowledged, followed_by: None, recoveries: &[] }
 }
 
 #[test]
@@ -251,11 +251,11 @@ fn an_acknowledged_reminder_is_not_repeated_until_it_is_more_urgent() {
 
 /// Routes events again after they were held.
 fn again(rules: &[Rule], held: &[Event], followed_by: &[Event]) -> Routing {
-    let batch = Batch { events: held, acknowledged: &[], followed_by: Some(followed_by) };
+    let batch = Batch { events: held, acknowledged: &[], followed_by: Some(followed_by), recoveries: &[] };
     route(rules, &[], batch, &item(), now() + jiff::SignedDuration::from_hours(2))
 }
 
-fn sent(routing: &Routing) -> Vec<i64> {
+pub(super) fn sent(routing: &Routing) -> Vec<i64> {
     routing.planned.iter().flat_map(|p| p.events.iter().map(|e| e.0)).collect()
 }
 

@@ -3,6 +3,8 @@
 
 mod held;
 mod postfix;
+mod recovery;
+mod repeat;
 mod smtp;
 mod world;
 
@@ -40,7 +42,20 @@ async fn an_expiring_domain_is_one_mail() {
         }
     }
     let links = mail["links"].as_array().unwrap();
-    assert!(links.iter().any(|l| l == "https://scope.alder.example/domains/alder.example"), "{links:?}");
+    let base = "https://scope.alder.example";
+    let rule = format!("{base}/settings/notifications?rule=r#rule");
+    let all = ["", "/events?open=1", "#notifications"].map(|p| format!("{base}/domains/alder.example{p}"));
+    for link in all.iter().chain([&rule]) {
+        assert!(links.iter().any(|l| l == link.as_str()), "no {link} in {links:?}");
+        assert!(mail["text"].as_str().unwrap().contains(link.as_str()), "no {link} in the text");
+    }
+    assert_eq!(header("list-unsubscribe"), format!("<{rule}>"));
+    for form in ["text", "html"] {
+        let words = mail[form].as_str().unwrap();
+        for part in ["to ops@alder.example.", "Acknowledging stops repeats of these events for everyone in"] {
+            assert!(words.contains(part), "{form} without “{part}”: {words}");
+        }
+    }
     assert_eq!(w.status().await, "delivered");
 
     // The same day again, and the days up to the next threshold: silence.
@@ -350,7 +365,7 @@ async fn an_acknowledged_event_is_not_sent_again() {
     w.expires("2027-12-20").await;
     w.later_hours(1).await;
     w.acknowledge().await;
-    w.later_hours(340 * 24).await;
+    w.later_hours(345 * 24).await;
     w.deliver().await;
-    assert_eq!(w.status().await, "delivered");
+    assert_eq!((w.status().await.as_str(), server.mails().await.len()), ("delivered", 2));
 }

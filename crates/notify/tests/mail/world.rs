@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use jiff::{Timestamp, ToSpan};
 use model::detail::RawAnswer;
+use model::epp::EppStatus;
 use model::event::{Event, EventQuery};
 use model::ids::OrgId;
 use model::item::{ItemPatch, Ownership};
@@ -18,9 +19,12 @@ use store::{NewItem, Store};
 
 pub const ORG: OrgId = OrgId::BUILT_IN;
 
+const LOCK: &str = "clientTransferProhibited";
+
 struct Registry {
     now: Mutex<Timestamp>,
     expires: Mutex<String>,
+    is_locked: Mutex<bool>,
 }
 
 #[async_trait]
@@ -34,6 +38,12 @@ impl Observer for Registry {
         let r = Registration {
             name: Some("alder.example".into()),
             expires: Some(self.expires.lock().unwrap().parse().unwrap()),
+            statuses: self
+                .is_locked
+                .lock()
+                .unwrap()
+                .then(|| [EppStatus::new(LOCK)].into())
+                .or(Some([].into())),
             registrar: Registrar { name: Some("Lantern Registrar".into()), ..Registrar::default() },
             ..Registration::default()
         };
@@ -83,6 +93,7 @@ impl World {
         let registry = Arc::new(Registry {
             now: Mutex::new("2026-11-20T14:05:00Z".parse().unwrap()),
             expires: Mutex::new(expires.into()),
+            is_locked: Mutex::new(true),
         });
         let folder = tempfile::tempdir().unwrap();
         let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
@@ -91,7 +102,8 @@ impl World {
             observer: registry.clone(),
             clock: registry.clone(),
             hub: Hub::default(),
-            policy: Policy::default(),
+            // Every look reads the registration.
+            policy: Policy { registration_interval_s: 0, ..Policy::default() },
         };
         let name = DomainName::trusted("alder.example");
         let item = NewItem {
@@ -166,6 +178,14 @@ impl World {
 
     pub async fn expires(&self, text: &str) {
         *self.registry.expires.lock().unwrap() = text.into();
+    }
+
+    /// Locks the domain or removes the lock, and looks until that is confirmed.
+    pub async fn lock(&self, is_locked: bool) {
+        *self.registry.is_locked.lock().unwrap() = is_locked;
+        self.scan().await;
+        self.seconds(600);
+        self.scan().await;
     }
 
     pub async fn scan(&self) {

@@ -8,7 +8,7 @@ use model::event::{Change, Event, EventKind, Severity};
 use model::ids::{EventId, OrgId};
 use model::names::DomainName;
 use model::notify::{Channel, Target};
-use notify::{Deliverer, Endpoints, Message, Part, post};
+use notify::{Deliverer, Endpoints, Message, Part, posts};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -40,16 +40,14 @@ fn message(n: i64) -> Message {
         clusterset: Some("alder-fleet".into()),
         maintenance: None,
     };
-    let part = Part {
-        domain: DomainName::trusted("alder.example"),
-        events: (1..=n).map(event).collect(),
-        row: None,
-    };
+    let part = Part::new(DomainName::trusted("alder.example"), (1..=n).map(event).collect(), None);
     Message {
         id: "channel-1-7".into(),
+        org: OrgId::BUILT_IN,
         organisation: "Alder Labs".into(),
         parts: vec![part],
         rules: vec!["Everything".into()],
+        rule_ids: [("Everything".to_string(), "r7".to_string())].into(),
         at: now(),
         base: Some("https://scope.alder.example".parse().unwrap()),
         test: false,
@@ -60,7 +58,7 @@ fn message(n: i64) -> Message {
 }
 
 fn body(target: &Target, m: &Message) -> (String, Value, Vec<(String, String)>) {
-    let p = post(target, m, &Endpoints::default(), now()).unwrap().unwrap();
+    let p = posts(target, m, &Endpoints::default(), now()).unwrap().remove(0);
     (p.url.to_string(), serde_json::from_slice(&p.body).unwrap(), p.fields)
 }
 
@@ -165,7 +163,92 @@ fn telegram_and_pagerduty_keep_their_limits() {
         p["timestamp"].as_str().unwrap().parse::<Timestamp>().unwrap();
     }
     let wrong = Target::Telegram { token: "../x".into(), chat: "1".into() };
-    assert!(post(&wrong, &message(1), &Endpoints::default(), now()).is_err());
+    assert!(posts(&wrong, &message(1), &Endpoints::default(), now()).is_err());
+}
+
+/// A message about events of one domain: severity, field, value before and after; those that came before it in `history`.
+fn about(history: &[Event], events: &[Event]) -> Message {
+    let mut all = history.to_vec();
+    all.extend_from_slice(events);
+    let ids: Vec<_> = events.iter().map(|e| e.id).collect();
+    let mut part = Part::new(DomainName::trusted("alder.example"), events.to_vec(), None);
+    (part.over, part.endings) = (model::ending::over(&ids, &all), model::ending::endings(&all));
+    Message { parts: vec![part], ..message(1) }.sorted()
+}
+
+fn health(id: i64, server: &str, old: &str, new: &str) -> Event {
+    let mut e = message(1).parts.remove(0).events.remove(0);
+    e.id = EventId(id);
+    e.change = Change {
+        kind: EventKind::DelegationHealthChanged,
+        severity: if new == "answers" { Severity::Info } else { Severity::Warning },
+        field: server.into(),
+        old: Some(old.into()),
+        new: Some(new.into()),
+        source: "authoritative servers".into(),
+        note: String::new(),
+    };
+    e
+}
+
+/// Action and key of each request.
+fn incidents(m: &Message) -> Vec<(String, String)> {
+    let target = Target::Pagerduty { key: "0123456789abcdef0123456789abcdef".into() };
+    let posts = posts(&target, m, &Endpoints::default(), now()).unwrap();
+    let read = |p: &notify::Post| {
+        let v: Value = serde_json::from_slice(&p.body).unwrap();
+        let text = |key: &str| v[key].as_str().unwrap().to_string();
+        (text("event_action"), text("dedup_key"))
+    };
+    posts.iter().map(read).collect()
+}
+
+#[test]
+fn an_incident_is_resolved_by_the_event_that_ends_it() {
+    let key = |server: &str| format!("alder-main/1/alder.example/delegation_health_changed/{server}");
+    let named = |action: &str, server: &str| (action.to_string(), key(server));
+    let down = [health(1, "ns1", "answers", "silent"), health(2, "ns2", "answers", "silent")];
+    assert_eq!(incidents(&about(&[], &down)), [named("trigger", "ns1"), named("trigger", "ns2")]);
+    let up = health(3, "ns1", "silent", "answers");
+    assert_eq!(incidents(&about(&down, std::slice::from_ref(&up))), [named("resolve", "ns1")]);
+    // Worse, better, but not good: still open.
+    let worse = [down.as_slice(), &[health(4, "ns2", "silent", "lame")]].concat();
+    let better = health(5, "ns2", "lame", "silent");
+    assert_eq!(incidents(&about(&worse, &[better])), [named("trigger", "ns2")]);
+    // A late attempt does not open what was resolved meanwhile.
+    let mut late = about(&[], &down[..1]);
+    late.parts[0].over = model::ending::over(&[EventId(1)], &[down[0].clone(), up.clone()]);
+    assert_eq!(incidents(&late), [named("resolve", "ns1")]);
+    // The same trouble again is an incident under the same key.
+    let again = health(6, "ns1", "answers", "silent");
+    assert_eq!(incidents(&about(&[down[0].clone(), up], &[again])), [named("trigger", "ns1")]);
+    // Keys keep their limit, and messages theirs.
+    let long = incidents(&about(&[], &[health(1, &"x".repeat(300), "answers", "silent")]));
+    assert_eq!(long[0].1.len(), 64);
+    let many: Vec<_> = (1..=150).map(|n| health(n, &format!("ns{n}"), "answers", "silent")).collect();
+    let many = incidents(&about(&[], &many));
+    assert_eq!((many.len(), many[100].1.as_str()), (101, "channel-1-7"));
+}
+
+#[test]
+fn what_is_over_says_so() {
+    let (down, up) = (health(1, "ns1", "answers", "silent"), health(2, "ns1", "silent", "answers"));
+    let other = health(3, "ns2", "answers", "silent");
+    let mut m = about(&[], &[down.clone(), other]);
+    m.parts[0].over = model::ending::over(&[EventId(1), EventId(3)], &[down, up]);
+    let m = m.sorted();
+    assert_eq!(m.subject(), "[Warning] alder.example: ns2 went from answers to silent");
+    let words = "No longer the case since Nov 20, 2026, 14:05 UTC.";
+    assert!(m.text(&[]).contains(words), "{}", m.text(&[]));
+    let (_, v, _) = body(&Target::Discord { url: "https://discord.example/api/webhooks/1/x".into() }, &m);
+    assert!(v["embeds"][0]["description"].as_str().unwrap().contains("No longer the case since"), "{v}");
+    let hook = Target::Webhook { url: "https://hooks.example/x".into(), secret: notify::new_secret([1; 32]) };
+    let (_, v, _) = body(&hook, &m);
+    let events = &v["data"]["domains"][0]["events"];
+    assert_eq!(
+        (&events[0]["over_since"], &events[1]["over_since"]),
+        (&Value::Null, &now().to_string().into())
+    );
 }
 
 /// The interpreter that `cargo xtask setup` installs the services' own packages for. It must be there in CI.

@@ -3,7 +3,7 @@
 //! payload is a literal of its type, so that unknown keys, missing ones and other values are errors. Limits of lengths are
 //! in none of them; `main.rs` checks those.
 
-use super::{body, messages};
+use super::{about, body, health, messages};
 use model::notify::Target;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -82,6 +82,11 @@ fn published_types_accept_the_payloads() {
     for m in messages() {
         payloads.extend(targets.iter().map(|(service, target)| (*service, body(target, &m).1)));
     }
+    // The end of an incident.
+    let (down, up) = (health(1, "ns1", "answers", "silent"), health(2, "ns1", "silent", "answers"));
+    let (.., resolve, _) = body(&targets[1].1, &about(&[down], &[up]));
+    assert_eq!(resolve["event_action"], "resolve");
+    payloads.push(("pagerduty", resolve));
     let (said, refused) = judge(&packages, &payloads);
     assert!(refused.is_empty(), "{said}");
 

@@ -2,11 +2,12 @@
 
 use crate::{Services, unavailable};
 use jiff::{Timestamp, ToSpan};
+use model::ending::recoveries;
 use model::event::{Event, EventCounts, EventGroup, Severity};
 use model::ids::OrgId;
 use model::item::Item;
 use model::names::DomainName;
-use model::notify::{Delivery, NotSent, PreviewMessage, Rule, RulePreview, Unsent, plan};
+use model::notify::{Delivery, NotSent, PreviewMessage, Rule, RulePreview, Unsent, plan_with};
 use notify::Part;
 use service::ApiResult;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -22,6 +23,8 @@ const NAMED: usize = 5;
 pub(super) struct Lately {
     /// Events by scan, oldest first.
     scans: Vec<Vec<Event>>,
+    /// The same by domain.
+    of_domain: HashMap<DomainName, Vec<Event>>,
     holdings: HashMap<DomainName, Item>,
     of: u64,
     partial: bool,
@@ -50,11 +53,17 @@ impl Lately {
         let rules = [Rule { enabled: true, muted_until: None, channels, ..rule.clone() }];
         let mut events = 0;
         let mut sent: Vec<Sent<'_>> = Vec::new();
+        // Events that went to the channel: what ends one of them goes there, too.
+        let mut told = Vec::new();
         let mut not_sent: BTreeMap<Unsent, u64> = BTreeMap::new();
         for scan in &self.scans {
             let Some(first) = scan.first() else { continue };
             let item = self.holdings.get(&first.domain).map(|i| Item { muted_until: None, ..i.clone() });
-            let messages = item.as_ref().map(|item| plan(&rules, item, scan, first.at)).unwrap_or_default();
+            let history = self.of_domain.get(&first.domain).map_or(&[][..], Vec::as_slice);
+            let recoveries = recoveries(scan, history, &told);
+            let planned = item.as_ref().map(|item| plan_with(&rules, item, scan, &recoveries, first.at));
+            let messages = planned.unwrap_or_default();
+            told.extend(messages.iter().flat_map(|m| m.events.iter().map(|e| (*e, m.channel.clone()))));
             for e in scan.iter().filter(|e| messages.iter().all(|m| !m.events.contains(&e.id))) {
                 if let Some(why) = rules[0].unsent(item.as_ref(), e) {
                     *not_sent.entry(why).or_default() += 1;
@@ -77,7 +86,7 @@ impl Lately {
                     continue;
                 }
                 let is_held = planned.batch && rule.delivery == Delivery::Immediate;
-                let part = Part { domain: first.domain.clone(), events: about, row: None };
+                let part = Part::new(first.domain.clone(), about, None);
                 let message = PreviewMessage {
                     at: planned.due_at,
                     words: format!("{}: {}", part.unicode(), part.headline()),
@@ -115,12 +124,14 @@ impl Services {
         }
         let (of, partial) = (events.len() as u64, events.len() >= EVENTS as usize);
         let mut scans: Vec<Vec<Event>> = Vec::new();
+        let mut of_domain: HashMap<DomainName, Vec<Event>> = HashMap::new();
         for e in events {
+            of_domain.entry(e.domain.clone()).or_default().push(e.clone());
             match scans.last_mut().filter(|s| s[0].domain == e.domain && s[0].at == e.at) {
                 Some(scan) => scan.push(e),
                 None => scans.push(vec![e]),
             }
         }
-        Ok(Lately { scans, holdings, of, partial })
+        Ok(Lately { scans, of_domain, holdings, of, partial })
     }
 }

@@ -11,6 +11,7 @@
 //! a row that comes later is another digest.
 
 mod failed;
+mod repeat;
 mod route;
 mod status;
 
@@ -31,6 +32,7 @@ use jiff::Timestamp;
 use model::event::Event;
 use model::ids::{EventId, OrgId};
 use model::names::DomainName;
+use model::notify::Planned;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -51,7 +53,7 @@ const WORDS: usize = 500;
 /// A row of the outbox: the events that one scan brought one organisation, for one channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notification {
-    /// The first event of the scan.
+    /// The first event of the scan; of a repeat a number of its own.
     pub id: EventId,
     /// [`LOG`] while it is to be routed, then the identity of a channel.
     pub channel: String,
@@ -72,6 +74,8 @@ pub struct Notification {
     pub accepted: Vec<String>,
     /// Which attempt this is, counted from 1.
     pub attempt: u32,
+    /// True when the channel was sent these events before, and they are still open.
+    pub is_repeat: bool,
     /// Of [`LOG`]: these events were routed before, and then waited for the end of a mute or a maintenance window.
     pub held: bool,
     lease: i64,
@@ -81,8 +85,11 @@ impl Notification {
     /// The same for every attempt to deliver this message and for no other message: receivers drop what they have
     /// seen (Message-ID of a mail, a header of a webhook).
     pub fn dedupe_key(&self) -> String {
-        let id = self.batch.filter(|b| *b < 0).map_or(self.id.0, i64::saturating_neg);
-        format!("{}-{}-{id}", self.channel, self.org)
+        match self.batch.filter(|b| *b < 0) {
+            Some(batch) => format!("{}-{}-{}", self.channel, self.org, batch.saturating_neg()),
+            None if self.is_repeat => format!("{}-{}-repeat-{}", self.channel, self.org, self.id.0),
+            None => format!("{}-{}-{}", self.channel, self.org, self.id.0),
+        }
     }
 }
 
@@ -256,8 +263,10 @@ async fn events_of(
 }
 
 fn message(r: &Cells) -> Result<Notification> {
+    let named: Vec<EventId> = r.text_or_null(7)?.and_then(|t| read_json(&t).ok()).unwrap_or_default();
+    let id = EventId(r.int(0)?);
     Ok(Notification {
-        id: EventId(r.int(0)?),
+        id,
         channel: r.text(1)?,
         org: OrgId(r.int(2)?),
         domain: DomainName::trusted(&r.text(3)?),
@@ -266,6 +275,8 @@ fn message(r: &Cells) -> Result<Notification> {
         batch: r.int_or_null(9)?,
         accepted: r.text_or_null(10)?.map(|t| read_json(&t)).transpose()?.unwrap_or_default(),
         attempt: u32::try_from(r.int(5)?).unwrap_or(u32::MAX),
+        // A message is named after the first of its events, a repeat is not.
+        is_repeat: r.text(1)? != LOG && !named.is_empty() && !named.contains(&id),
         held: r.text(1)? == LOG && r.text_or_null(7)?.is_some(),
         since: instant(r.int(11)?)?,
         lease: r.int(6)?,
@@ -279,23 +290,52 @@ pub(crate) async fn close_channel(tx: &mut Tx, org: OrgId, channel: &str, now: T
     tx.execute(sql, args![org.0, channel, micros(now), "The channel was removed"]).await
 }
 
-/// Closes the rows of one message in one transaction; those whose lease was lost stay as they are.
+/// Closes the rows of one message in one transaction; those whose lease was lost stay as they are. `next` are the messages
+/// that repeat rows of it.
 pub(crate) async fn delivered(
     db: &Db,
     rows: &[Notification],
     answer: &str,
+    next: &[(EventId, Planned)],
     now: Timestamp,
-    skipped: bool,
 ) -> Result<()> {
+    let mut tx = db.begin().await?;
+    let closed = close(&mut tx, rows, answer, now, false).await?;
+    repeat::put(&mut tx, &closed, next, now).await?;
+    tx.commit().await
+}
+
+/// The same for rows that are not sent.
+pub(crate) async fn skipped(db: &Db, rows: &[Notification], reason: &str, now: Timestamp) -> Result<()> {
+    let mut tx = db.begin().await?;
+    close(&mut tx, rows, reason, now, true).await?;
+    tx.commit().await
+}
+
+/// Closes rows whose lease still holds; those that were open until now.
+async fn close<'a>(
+    tx: &mut Tx,
+    rows: &'a [Notification],
+    answer: &str,
+    now: Timestamp,
+    is_skipped: bool,
+) -> Result<Vec<&'a Notification>> {
     let sql = "UPDATE outbox SET delivered_at = $4, answer = $5, last_error = NULL, skipped = $6 \
                WHERE id = $1 AND channel = $2 AND lease = $3";
     let answer: String = answer.chars().take(WORDS).collect();
-    let mut tx = db.begin().await?;
+    let mut closed = Vec::with_capacity(rows.len());
     for n in rows {
         let (channel, answer) = (n.channel.as_str(), answer.as_str());
-        tx.execute(sql, args![n.id.0, channel, n.lease, micros(now), answer, i64::from(skipped)]).await?;
+        let values = args![n.id.0, channel, n.lease, micros(now), answer, i64::from(is_skipped)];
+        let open = format!("{sql} AND delivered_at IS NULL");
+        if tx.execute(open, values.clone()).await? > 0 {
+            closed.push(n);
+        } else {
+            // Closed meanwhile, because its channel was removed: what came of it counts.
+            tx.execute(sql, values).await?;
+        }
     }
-    tx.commit().await
+    Ok(closed)
 }
 
 /// Ends a failed attempt of one message: all of its rows wait for the same next one, or are given up together.

@@ -16,18 +16,20 @@ const HELD_MAX: usize = 1000;
 const CROWDED: &str = "More than 1,000 newer events of the domain waited with it";
 
 /// A row that routing writes.
-struct Routed<'a> {
-    channel: &'a str,
-    events: &'a [EventId],
-    due_at: Timestamp,
+pub(super) struct Routed<'a> {
+    /// Its number; `None` for that of its first event.
+    pub(super) id: Option<EventId>,
+    pub(super) channel: &'a str,
+    pub(super) events: &'a [EventId],
+    pub(super) due_at: Timestamp,
     /// Since when it can be sent.
-    since: Timestamp,
-    rules: &'a [String],
-    batch: Option<i64>,
+    pub(super) since: Timestamp,
+    pub(super) rules: &'a [String],
+    pub(super) batch: Option<i64>,
     /// Why it is closed without being sent.
-    closed: Option<&'a str>,
+    pub(super) closed: Option<&'a str>,
     /// Why it waits.
-    waits: Option<&'a str>,
+    pub(super) waits: Option<&'a str>,
 }
 
 /// Replaces the events of a scan, or those that were held, by messages, if the lease still holds.
@@ -46,6 +48,7 @@ pub(crate) async fn route(db: &Db, n: &Notification, routing: &Routing, now: Tim
     let mut rows = Vec::new();
     for p in &routing.planned {
         rows.push(Routed {
+            id: None,
             channel: &p.channel,
             events: &p.events,
             due_at: p.due_at,
@@ -57,6 +60,7 @@ pub(crate) async fn route(db: &Db, n: &Notification, routing: &Routing, now: Tim
         });
     }
     let log = |events, due_at, closed, waits| Routed {
+        id: None,
         channel: LOG,
         events,
         due_at,
@@ -106,10 +110,15 @@ async fn waiting(db: &Db, tx: &mut Tx, n: &Notification) -> Result<(Vec<EventId>
     Ok((events, until))
 }
 
-async fn write(tx: &mut Tx, n: &Notification, routed: &[Routed<'_>], now: Timestamp) -> Result<()> {
+pub(super) async fn write(
+    tx: &mut Tx,
+    n: &Notification,
+    routed: &[Routed<'_>],
+    now: Timestamp,
+) -> Result<()> {
     let (mut rows, mut of_rows) = (Vec::with_capacity(routed.len()), Vec::new());
     for r in routed {
-        let first = r.events.first().copied().unwrap_or(n.id);
+        let first = r.id.or(r.events.first().copied()).unwrap_or(n.id);
         let last = r.events.last().copied().unwrap_or(n.id);
         rows.push(args![
             first.0,

@@ -25,6 +25,7 @@ mod passkeys;
 mod plain;
 mod processes;
 mod prune;
+mod repeats;
 mod saved;
 mod services;
 mod states;
@@ -158,6 +159,8 @@ stories! {
     outbox::what_cannot_be_read_holds_up_no_other_message,
     outbox::secrets_of_channels_are_not_stored_in_clear,
     prune::many_old_rows_go_in_short_statements_and_after_an_interruption,
+    repeats::a_message_is_repeated_once_whoever_delivers_it,
+    repeats::repeats_of_several_domains_stay_a_digest,
     saved::a_database_of_schema_13_reads_as_it_did,
     saved::a_database_of_schema_2_reads_as_it_did,
     saved::todays_words_are_the_stored_words,

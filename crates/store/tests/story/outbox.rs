@@ -11,7 +11,7 @@ use model::maintenance::{Closed, Held, Maintenance, Routing, Scope};
 use model::notify::{Channel, DeliveryState, Planned, Rule, Target};
 use store::{Audit, DELIVERY, Failure, LOG, Notification, Retry, SecretKey, Store};
 
-async fn lease(s: &dyn Store, at: Timestamp) -> Vec<Notification> {
+pub(super) async fn lease(s: &dyn Store, at: Timestamp) -> Vec<Notification> {
     s.lease_notifications(9, at).await.unwrap()
 }
 
@@ -20,7 +20,7 @@ async fn record(s: &dyn Store, n: &str, changes: &[&str]) {
     s.record(&scan(s, n, &changes, now()).await).await.unwrap();
 }
 
-fn planned(n: &Notification, channel: &str, due_at: Timestamp) -> Planned {
+pub(super) fn planned(n: &Notification, channel: &str, due_at: Timestamp) -> Planned {
     Planned {
         channel: channel.into(),
         due_at,
@@ -36,7 +36,7 @@ fn routing(planned: &[Planned]) -> Routing {
 }
 
 /// Records a scan with one event and routes it to a channel.
-async fn one_message(s: &dyn Store, at: Timestamp) {
+pub(super) async fn one_message(s: &dyn Store, at: Timestamp) {
     record(s, "a.example", &["one"]).await;
     let n = lease(s, at).await.remove(0);
     assert!(s.route_notification(&n, &routing(&[planned(&n, "mail", at)]), at).await.unwrap());

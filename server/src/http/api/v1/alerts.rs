@@ -100,7 +100,7 @@ impl From<ChannelView> for ChannelV1 {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Message)]
 struct MessageV1 {
-    /// The first event of its scan.
+    /// The first event of its scan; of a repeat a number of its own.
     id: i64,
     /// Identifier of the channel.
     channel: String,
@@ -193,6 +193,9 @@ pub struct RuleV1 {
     critical_at_once: bool,
     /// Sends nothing until then.
     muted_until: Option<Timestamp>,
+    /// Hours after which warnings and critical events are sent again until they are acknowledged or over; `null` for never.
+    #[schema(minimum = 1, maximum = 168)]
+    repeat_hours: Option<u16>,
 }
 
 impl Default for RuleV1 {
@@ -253,6 +256,7 @@ impl From<Rule> for RuleV1 {
             quiet: r.quiet.map(|q| QuietV1 { from: q.from, to: q.to }),
             critical_at_once: r.critical_at_once,
             muted_until: r.muted_until,
+            repeat_hours: r.repeat_hours,
         }
     }
 }
@@ -276,6 +280,7 @@ impl From<RuleV1> for Rule {
             quiet: r.quiet.map(|q| Quiet { from: q.from, to: q.to }),
             critical_at_once: r.critical_at_once,
             muted_until: r.muted_until,
+            repeat_hours: r.repeat_hours,
         }
     }
 }

@@ -1,0 +1,67 @@
+//! Repeats: a rule may send what is open again and again, until it is acknowledged or over. Pure.
+
+use super::event::{Event, Severity};
+use super::hold::subject;
+use super::item::Item;
+use super::notify::{Delivery, Planned, Rule};
+use crate::base::ids::EventId;
+use crate::base::time::plus;
+use jiff::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+/// Hours between two messages about the same event.
+pub const REPEAT_HOURS: RangeInclusive<u16> = 1..=168;
+/// Seconds by which a digest may come earlier: that of the same hour is meant, however long the last one took to be sent.
+const DIGEST_SLACK_S: i64 = 1800;
+
+/// The events of a domain's history that a later one about the same thing replaced.
+pub fn replaced(history: &[Event]) -> BTreeSet<EventId> {
+    let mut newest = BTreeMap::new();
+    for e in history {
+        let last = newest.entry(subject(&e.change)).or_insert(e.id);
+        *last = e.id.max(*last);
+    }
+    let is_replaced = |e: &&Event| newest.get(&subject(&e.change)).is_some_and(|last| *last > e.id);
+    history.iter().filter(is_replaced).map(|e| e.id).collect()
+}
+
+/// The next message about events that a channel was sent now and that still hold; `None` when no rule sends them again.
+pub fn next(
+    rules: &[Rule],
+    holding: &Item,
+    channel: &str,
+    events: &[Event],
+    now: Timestamp,
+) -> Option<Planned> {
+    let mut next: Option<Planned> = None;
+    for rule in rules.iter().filter(|r| r.channels.iter().any(|c| c == channel)) {
+        let Some(hours) = rule.repeat_hours else { continue };
+        let asks = |e: &&Event| {
+            e.change.severity >= Severity::Warning && e.acknowledged.is_none() && rule.matches(holding, e)
+        };
+        let wanted: Vec<&Event> = events.iter().filter(asks).collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        let slack = if rule.delivery == Delivery::Immediate { 0 } else { DIGEST_SLACK_S };
+        let after = plus(now, i64::from(hours) * 3600 - slack);
+        let (due_at, batch) = rule.due(&wanted, rule.muted_until.map_or(after, |until| after.max(until)));
+        let planned = next.get_or_insert_with(|| Planned {
+            channel: channel.to_string(),
+            due_at,
+            batch,
+            events: Vec::new(),
+            rules: Vec::new(),
+            skipped: None,
+        });
+        if due_at < planned.due_at {
+            (planned.due_at, planned.batch) = (due_at, batch);
+        }
+        planned.events.extend(wanted.iter().map(|e| e.id));
+        planned.events.sort_unstable();
+        planned.events.dedup();
+        planned.rules.push(rule.name.clone());
+    }
+    next
+}

@@ -1,0 +1,126 @@
+//! What is open is sent again by rules that ask for it, until it is acknowledged or over.
+
+use crate::smtp::Server;
+use crate::world::World;
+use jiff::ToSpan;
+use model::notify::{Delivery, DeliveryState, Rule};
+
+fn repeated(hours: u16) -> Rule {
+    Rule { repeat_hours: Some(hours), ..Rule::default() }
+}
+
+/// Lost its lock, and a mail said so.
+async fn alarmed(server: &Server, rule: Rule) -> World {
+    let w = World::new(&server.url("?tls=none"), "2028-12-20").await;
+    w.rule(rule).await;
+    w.scan().await;
+    w.lock(false).await;
+    w.deliver().await;
+    w
+}
+
+fn field(mails: &[serde_json::Value], n: usize, name: &str) -> String {
+    mails[n]["headers"][name].as_str().unwrap().to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_warning_is_mailed_again_until_it_is_acknowledged() {
+    let server = Server::start("accept").await;
+    let w = alarmed(&server, repeated(24)).await;
+    w.later_hours(23).await;
+    assert_eq!((w.deliver().await, server.mails().await.len()), (0, 1));
+    w.later_hours(1).await;
+    w.deliver().await;
+    let mails = server.mails().await;
+    assert_eq!(mails.len(), 2);
+    assert_ne!(field(&mails, 0, "message-id"), field(&mails, 1, "message-id"));
+    assert!(field(&mails, 1, "message-id").contains("repeat"));
+    let words = "[Warning] alder.example: still open: Status flag clientTransferProhibited was removed";
+    assert_eq!(field(&mails, 1, "subject"), words);
+    assert!(
+        mails[1]["text"].as_str().unwrap().contains("Open since Nov 20, 2026, 14:"),
+        "{}",
+        mails[1]["text"]
+    );
+    w.later_hours(24).await;
+    w.deliver().await;
+    assert_eq!(server.mails().await.len(), 3);
+    w.acknowledge().await;
+    w.later_hours(24).await;
+    w.deliver().await;
+    assert_eq!(server.mails().await.len(), 3);
+    assert_eq!(w.status().await, "skipped: Mira Holt acknowledged it before it was sent");
+    w.later_hours(200).await;
+    assert_eq!(w.deliver().await, 0, "nothing is left");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_over_muted_or_asked_for_by_no_rule_is_not_mailed_again() {
+    let server = Server::start("accept").await;
+    let w = alarmed(&server, repeated(24)).await;
+    // Muted: not before the end, and then it still is so.
+    let end = w.now() + 40.hours();
+    w.mute(Some(end)).await;
+    for _ in 0..7 {
+        w.later_hours(5).await;
+        w.deliver().await;
+        assert_eq!(server.mails().await.len(), 1);
+    }
+    w.later_hours(6).await;
+    w.deliver().await;
+    assert_eq!(server.mails().await.len(), 2, "{}", w.status().await);
+    // Over: its end is mailed, and that is all.
+    w.lock(true).await;
+    w.deliver().await;
+    w.later_hours(25).await;
+    w.deliver().await;
+    let mails = server.mails().await;
+    assert_eq!((mails.len(), field(&mails, 2, "subject").starts_with("[Info]")), (3, true));
+    let over = |s: &DeliveryState| matches!(s, DeliveryState::Skipped { reason, .. } if reason.contains("it is over"));
+    assert!(w.messages().await.iter().any(|m| over(&m.state)));
+    // A rule without repeats, and one that is off: what waits is not sent.
+    for rule in [Rule::default(), Rule { enabled: false, ..repeated(1) }] {
+        let server = Server::start("accept").await;
+        let w = alarmed(&server, repeated(1)).await;
+        w.rule(rule).await;
+        w.later_hours(2).await;
+        w.deliver().await;
+        assert_eq!(server.mails().await.len(), 1);
+        assert_eq!(w.status().await, "skipped: Not sent again: no rule asks for it");
+    }
+}
+
+/// The process ends after the server took the mail and before it says so: the same mail once more, and one repeat of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_between_two_repeats_doubles_none() {
+    let cut = Server::start("cut").await;
+    let w = alarmed(&cut, repeated(24)).await;
+    w.seconds(60);
+    w.deliver().await;
+    let mails = cut.mails().await;
+    assert_eq!((mails.len(), field(&mails, 0, "message-id")), (2, field(&mails, 1, "message-id")));
+    let server = Server::start("accept").await;
+    w.server(&server.url("?tls=none"));
+    for _ in 0..3 {
+        w.later_hours(24).await;
+        w.deliver().await;
+    }
+    let mails = server.mails().await;
+    let mut ids: Vec<_> = (0..mails.len()).map(|n| field(&mails, n, "message-id")).collect();
+    ids.dedup();
+    assert_eq!((mails.len(), ids.len()), (3, 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repeats_of_a_digest_come_with_a_later_digest() {
+    let server = Server::start("accept").await;
+    let daily = Rule { delivery: Delivery::Daily { hour: 7 }, ..repeated(24) };
+    let w = alarmed(&server, daily).await;
+    // A minute after seven.
+    w.seconds(16 * 3600 + 46 * 60);
+    for n in 1..=3 {
+        w.deliver().await;
+        assert_eq!(server.mails().await.len(), n, "one each day");
+        w.later_hours(24).await;
+    }
+}

@@ -1,0 +1,80 @@
+//! Messages that are sent again: the next one is there exactly once, whoever delivers the last one and wherever it ends.
+
+use crate::outbox::{lease, one_message, planned};
+use crate::world::{ONE, Place, add, change, later, name, now, scan};
+use model::maintenance::Routing;
+use model::notify::{DeliveryState, Planned};
+use store::{LOG, LogRead};
+
+pub async fn a_message_is_repeated_once_whoever_delivers_it(place: &Place) {
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example"]).await;
+    one_message(&*s, now()).await;
+    let first = lease(&*s, now()).await;
+    let next = |due| vec![(first[0].id, Planned { due_at: later(due), ..planned(&first[0], "mail", now()) })];
+    // The process that sent it ends; another one takes it over, and the first comes back to life.
+    let again = lease(&*s, later(2)).await;
+    assert_eq!((again.len(), again[0].dedupe_key()), (1, first[0].dedupe_key()));
+    let before = s.head().await.unwrap();
+    s.notification_delivered_until(&first, "250 OK", &next(60), later(2)).await.unwrap();
+    assert_eq!(s.outbox_stats().await.unwrap().waiting, 1, "its lease was lost");
+    s.notification_delivered_until(&again, "250 OK", &next(60), later(2)).await.unwrap();
+    s.notification_delivered_until(&again, "250 OK", &next(90), later(2)).await.unwrap();
+    assert_eq!(s.outbox_stats().await.unwrap().waiting, 1, "once");
+    // It waits beside the one that was delivered, and says why; readers of the log see the event change.
+    let events: Vec<_> = first[0].events.iter().map(|e| e.id).collect();
+    let all = s.message_statuses(ONE, &events).await.unwrap();
+    assert_eq!((all.len(), all[0].events.clone(), all[1].id), (2, events.clone(), first[0].id));
+    let why = Some("Sent again unless it is acknowledged or over by then".to_string());
+    assert_eq!(all[0].state, DeliveryState::Waiting { due_at: later(60), attempts: 0, error: why });
+    let LogRead::Entries(entries) = s.log_since(Some(ONE), before, 9).await.unwrap() else { panic!() };
+    let name_of = |id: i64| id.to_string();
+    assert_eq!(
+        entries.iter().map(|e| (e.kind.as_str(), e.name.clone())).collect::<Vec<_>>(),
+        [("event", name_of(events[0].0))]
+    );
+
+    // Two processes when its time has come: one gets it, under an id of its own.
+    assert!(lease(&*s, later(59)).await.is_empty());
+    let other = place.open().await;
+    let (a, b) = tokio::join!(lease(&*s, later(60)), lease(&*other, later(60)));
+    let second: Vec<_> = a.into_iter().chain(b).collect();
+    assert_eq!((second.len(), second[0].is_repeat, second[0].attempt), (1, true, 1));
+    assert_eq!(second[0].events.iter().map(|e| e.id).collect::<Vec<_>>(), events);
+    let key = second[0].dedupe_key();
+    assert!(key.contains("repeat") && key != first[0].dedupe_key(), "{key}");
+    // The third is another one.
+    let third = Planned { due_at: later(120), ..planned(&second[0], "mail", now()) };
+    s.notification_delivered_until(&second, "250 OK", &[(second[0].id, third)], later(60)).await.unwrap();
+    let third = lease(&*s, later(120)).await;
+    assert_ne!(third[0].dedupe_key(), key);
+    s.notification_delivered(&third, "250 OK", later(120)).await.unwrap();
+    assert!(lease(&*s, later(9999)).await.is_empty(), "nothing asks for a fourth");
+    assert_eq!(s.message_statuses(ONE, &events).await.unwrap().len(), 3);
+}
+
+pub async fn repeats_of_several_domains_stay_a_digest(place: &Place) {
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example", "b.example"]).await;
+    for domain in ["a.example", "b.example"] {
+        s.record(&scan(&*s, domain, &[change("one")], now()).await).await.unwrap();
+    }
+    for n in lease(&*s, now()).await {
+        let planned = vec![Planned { batch: true, ..planned(&n, "mail", now()) }];
+        let routing = Routing { planned, ..Routing::default() };
+        assert!(n.channel == LOG && s.route_notification(&n, &routing, now()).await.unwrap());
+    }
+    let digest = lease(&*s, now()).await;
+    let next: Vec<_> = digest
+        .iter()
+        .map(|n| (n.id, Planned { batch: true, due_at: later(60), ..planned(n, "mail", now()) }))
+        .collect();
+    s.notification_delivered_until(&digest, "250 OK", &next, now()).await.unwrap();
+    let again = lease(&*s, later(60)).await;
+    let mut domains: Vec<_> = again.iter().map(|n| n.domain.clone()).collect();
+    domains.sort();
+    assert_eq!(domains, [name("a.example"), name("b.example")]);
+    assert_eq!(again[0].dedupe_key(), again[1].dedupe_key());
+    assert_ne!(again[0].dedupe_key(), digest[0].dedupe_key());
+    assert!(again.iter().all(|n| n.is_repeat));
+}
