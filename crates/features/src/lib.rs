@@ -12,6 +12,7 @@ mod machine;
 mod registered;
 mod runner;
 mod safety;
+mod store;
 mod table;
 mod version;
 
@@ -23,6 +24,7 @@ pub use registered::{
     Declared, NameError, REGISTERED_MAX, REPORT_SECONDS, REPORTERS_MAX, Registered, Reported, ReportedLeft,
     ReportedUse, check_name, is_registered_name,
 };
-pub use runner::{FeatureStore, LIVE_SECONDS, Left, Process, Runner, SKEW_SECONDS, StoreError, Stored, Tick};
+pub use runner::{LIVE_SECONDS, Runner, SKEW_SECONDS, Tick};
 pub use safety::{Earlier, downgrade_blocker, upgrade_blocker};
+pub use store::{FeatureStore, Left, Process, StoreError, Stored, leading};
 pub use table::{FEATURES, Spec, Stage, Task, alerts, spec};

@@ -5,7 +5,7 @@
 //! and nothing is left.
 
 use crate::machine::{Feature, Report, State, Step, step};
-use crate::runner::Left;
+use crate::store::Left;
 use crate::table::{Stage, Task};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Whether the program may be exchanged for a newer or an older one. Pure.
 
 use crate::machine::{Feature, State};
-use crate::runner::Process;
+use crate::store::Process;
 use crate::version::minor;
 
 /// Why it is not safe to upgrade now; `None` when it is. A transition that one version began is ended by it.
@@ -69,7 +69,8 @@ mod tests {
     fn process(id: &str, version: &str) -> Process {
         let at = Timestamp::UNIX_EPOCH;
         let (uses, lacks) = (BTreeMap::new(), BTreeSet::new());
-        Process { id: id.into(), version: version.into(), started_at: at, seen_at: at, uses, lacks }
+        let unable = BTreeSet::new();
+        Process { id: id.into(), version: version.into(), started_at: at, seen_at: at, uses, lacks, unable }
     }
 
     #[test]

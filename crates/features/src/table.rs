@@ -1,6 +1,7 @@
 //! The features of this version: one row each.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// How settled a feature is.
@@ -27,7 +28,7 @@ impl Stage {
 }
 
 /// A step of turning a feature off. `data` names what it is about in the words of the store.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Task {
     /// Deletes stored data. Safe to repeat.
@@ -40,6 +41,9 @@ pub enum Task {
         /// Such as `network-claims`.
         data: String,
     },
+    /// A task that another version stored, as it was read: writing the feature keeps it for the version that knows it.
+    #[serde(untagged)]
+    Unknown(Map<String, Value>),
 }
 
 impl Task {
@@ -47,6 +51,7 @@ impl Task {
     pub fn data(&self) -> &str {
         match self {
             Task::Clean { data } | Task::WaitUntilGone { data } => data,
+            Task::Unknown(fields) => fields.get("data").and_then(Value::as_str).unwrap_or_default(),
         }
     }
 
@@ -59,6 +64,10 @@ impl Task {
         match self {
             Task::Clean { .. } => format!("Delete {what}"),
             Task::WaitUntilGone { .. } => format!("Wait until no {what} are left"),
+            Task::Unknown(fields) => {
+                let task = fields.get("do").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
+                format!("A task of another version: {}", format!("{task} {what}").trim())
+            }
         }
     }
 }
@@ -209,6 +218,20 @@ pub fn alerts(kind: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_task_of_another_version_is_written_as_it_was_read() {
+        let text = r#"{"data":"old-links","days":3,"do":"archive_all"}"#;
+        let task: Task = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&task).unwrap(), text);
+        assert_eq!(
+            (task.data(), task.words().as_str()),
+            ("old-links", "A task of another version: archive all old links")
+        );
+        let ours = r#"{"do":"clean","data":"connect-links"}"#;
+        assert_eq!(serde_json::from_str::<Task>(ours).unwrap(), Task::Clean { data: "connect-links".into() });
+        assert_eq!(serde_json::to_string(&serde_json::from_str::<Task>(ours).unwrap()).unwrap(), ours);
+    }
 
     #[test]
     fn names_are_labels_in_order_and_each_row_is_complete() {

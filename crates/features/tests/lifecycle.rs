@@ -9,69 +9,9 @@ use features::{
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use support::Memory;
-
-/// Runs a future that never waits: the store in memory answers at once.
-fn now_or_never<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("the store in memory does not wait"),
-    }
-}
-
-struct Member {
-    runner: Runner<Memory>,
-    gates: Gates,
-    use_held: Option<features::Use>,
-}
-
-struct World {
-    store: Arc<Memory>,
-    members: Vec<Member>,
-    born: usize,
-    now: Timestamp,
-}
-
-impl World {
-    fn new(members: usize) -> Self {
-        let now = "2026-11-20T12:00:00Z".parse().unwrap();
-        let mut world = World { store: Arc::default(), members: Vec::new(), born: 0, now };
-        (0..members).for_each(|_| world.join());
-        world.tick_all();
-        world
-    }
-
-    fn join(&mut self) {
-        self.born += 1;
-        let gates = Gates::default();
-        let id = format!("p-{}", self.born);
-        let runner = Runner::new(self.store.clone(), gates.clone(), id, "0.1.0", self.now);
-        self.members.push(Member { runner, gates, use_held: None });
-    }
-
-    fn tick(&self, at: usize) {
-        now_or_never(self.members[at].runner.tick(self.now)).unwrap();
-    }
-
-    fn tick_all(&mut self) {
-        self.now += SignedDuration::from_secs(1);
-        (0..self.members.len()).for_each(|at| self.tick(at));
-    }
-
-    /// Time in which dead processes are found to be dead, and what is left of a transition ends.
-    fn settle(&mut self) {
-        self.members.iter_mut().for_each(|m| m.use_held = None);
-        (0..LIVE_SECONDS + 6).for_each(|_| self.tick_all());
-    }
-
-    fn state(&self, name: &str) -> State {
-        self.store.feature(name).state
-    }
-}
+use support::world::{Member, World, now_or_never};
 
 #[test]
 fn each_feature_goes_on_off_and_on_again_and_leaves_nothing() {
@@ -303,6 +243,7 @@ fn clocks_that_differ_by_thirty_seconds_change_nothing() {
         seen_at: begin + SignedDuration::from_hours(1),
         uses: BTreeMap::new(),
         lacks: BTreeSet::new(),
+        unable: BTreeSet::new(),
     };
     now_or_never(store.announce(&ahead)).unwrap();
     let gates = Gates::default();

@@ -5,7 +5,7 @@ mod registered;
 use super::{Services, unavailable};
 use ::features::{
     Closed, Earlier, FEATURES, Feature, LIVE_SECONDS, Left, Process, Registered, SKEW_SECONDS, State,
-    StoreError, Task, Use, downgrade_blocker, leader, spec, upgrade_blocker,
+    StoreError, Task, Use, downgrade_blocker, leading, spec, upgrade_blocker,
 };
 use async_trait::async_trait;
 use jiff::SignedDuration;
@@ -73,7 +73,6 @@ async fn view(
         return Ok(registered_view((rv, metadata, created_at), feature, &registered, now));
     }
     let spec = spec(&feature.name);
-    let able = live.iter().filter(|p| p.uses.contains_key(&feature.name)).map(|p| p.id.as_str());
     let leftovers = match spec.filter(|_| feature.state == State::Off) {
         Some(spec) => {
             let mut all = tasks(store, known, spec.tasks()).await?;
@@ -94,7 +93,7 @@ async fn view(
         created_at,
         title: spec.map(|s| s.title.to_string()).unwrap_or_default(),
         guards: spec.map(|s| s.guards.to_string()).unwrap_or_default(),
-        leader: leader(&feature.name, able).map(str::to_owned),
+        leader: leading(&feature.name, live).map(str::to_owned),
         tasks: tasks(store, known, feature.tasks.clone()).await?,
         uses: uses.collect(),
         leftovers,

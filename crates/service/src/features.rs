@@ -74,6 +74,11 @@ impl FeatureView {
         self.uses.iter().filter(|u| u.used.unwrap_or(false) != wanted).collect()
     }
 
+    /// True when it is turning off and no running process knows its next task.
+    fn is_led_by_none(&self) -> bool {
+        self.feature.state == State::TurningOff && self.feature.registered.is_none() && self.leader.is_none()
+    }
+
     /// What asks for attention, in a sentence: leftovers, or what a transition waits for.
     pub fn attention(&self) -> Option<String> {
         let name = &self.feature.name;
@@ -84,6 +89,14 @@ impl FeatureView {
             return Some(format!(
                 "{name} is {} and no process runs to carry it on.",
                 self.feature.state.as_str()
+            ));
+        }
+        if self.is_led_by_none()
+            && let Some(task) = self.tasks.first()
+        {
+            let (task, version) = (task.task.words(), &self.feature.known_by);
+            return Some(format!(
+                "{name} is turning off, and no running process knows its next task ({task}): start one of version {version} or newer."
             ));
         }
         let behind = self.waits_for();

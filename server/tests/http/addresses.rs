@@ -124,7 +124,10 @@ async fn names_that_point_into_a_prefix_go_on_in_parts() {
     for after in ["192.0.2.1,q7.io,www.q7.io", "x", ""] {
         let path = format!("/api/v1/networks/names?prefix=10.0.1.0/24&after={after}");
         let (status, e) = site.api("GET", &path, Value::Null).await;
-        assert!(status.as_u16() == 422 && e["detail"].as_str().unwrap().contains("a position in"), "{after}: {e}");
+        assert!(
+            status.as_u16() == 422 && e["detail"].as_str().unwrap().contains("a position in"),
+            "{after}: {e}"
+        );
     }
     let viewer = model::ids::Caller::new(model::ids::OrgId::BUILT_IN, "test", model::ids::Role::Viewer);
     let found = site.services.pointing(&viewer, &"10.0.1.0/30".parse().unwrap(), None).await.unwrap();
