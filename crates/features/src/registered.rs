@@ -56,6 +56,11 @@ pub struct ReportedLeft {
     pub left: Left,
 }
 
+/// A report may be of a later time than `now`: of another process of this program, or of before the clock was set back.
+fn is_live(reported: &ReportedUse, now: Timestamp) -> bool {
+    now.duration_since(reported.seen_at).as_secs().abs() < REPORT_SECONDS
+}
+
 /// The part of a [`Feature`] that only registered ones have.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registered {
@@ -70,8 +75,7 @@ pub struct Registered {
 impl Registered {
     /// Reports of processes that count as live.
     pub fn live(&self, now: Timestamp) -> impl Iterator<Item = &ReportedUse> {
-        let since = now - SignedDuration::from_secs(REPORT_SECONDS);
-        self.uses.iter().filter(move |u| u.seen_at > since)
+        self.uses.iter().filter(move |u| is_live(u, now))
     }
 
     /// What is left of data, as reported.
@@ -180,9 +184,8 @@ impl Feature {
     ) -> Reported {
         let Some(old) = self.registered.clone() else { return Reported::Again };
         let mut new = old.clone();
-        let is_live = |u: &ReportedUse| now.duration_since(u.seen_at).as_secs() < REPORT_SECONDS;
         let is_replaced = |u: &ReportedUse| is_whole || uses.iter().any(|n| n.process == u.process);
-        new.uses.retain(|u| is_live(u) && !is_replaced(u));
+        new.uses.retain(|u| is_live(u, now) && !is_replaced(u));
         new.uses.extend(uses);
         new.uses.sort_by(|a, b| a.process.cmp(&b.process));
         if new.uses.len() > REPORTERS_MAX || new.uses.windows(2).any(|w| w[0].process == w[1].process) {
@@ -195,11 +198,12 @@ impl Feature {
         };
         // Coming back is news too: others may be about to write that the process is gone.
         let mut live_before = old.clone();
-        live_before.uses.retain(is_live);
+        live_before.uses.retain(|u| is_live(u, now));
         let said = without_time(&new);
         let says_same = said == without_time(&old) && said == without_time(&live_before);
-        let age =
-            |(new, old): (&ReportedUse, &ReportedUse)| new.seen_at.duration_since(old.seen_at).as_secs();
+        let age = |(new, old): (&ReportedUse, &ReportedUse)| {
+            new.seen_at.duration_since(old.seen_at).as_secs().abs()
+        };
         let is_recent = new.uses.iter().zip(&old.uses).all(|pair| age(pair) < REPORT_AGAIN_SECONDS);
         self.registered = Some(new);
         match (self.settle(now) || !says_same, is_recent) {
@@ -289,6 +293,16 @@ mod tests {
         // The next report takes it out of the list.
         f.report(reported("b", false, 90), None, false, at(90));
         assert_eq!(f.registered.unwrap().uses.len(), 1);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_keeps_no_report_for_longer() {
+        let mut f = feature();
+        f.report(reported("a", true, 5_000), None, false, at(5_000));
+        assert_eq!(f.registered.as_ref().unwrap().live(at(1_000)).count(), 0);
+        assert_eq!(f.registered.as_ref().unwrap().live(at(4_990)).count(), 1, "another server's clock");
+        assert_eq!(f.report(reported("a", true, 4_970), None, false, at(4_970)), Reported::Seen);
+        assert_eq!(f.registered.unwrap().uses[0].seen_at, at(4_970));
     }
 
     #[test]

@@ -196,6 +196,8 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             if *announced_at != p.seen_at {
                 (*announced_at, *read_at) = (p.seen_at, now);
             }
+            // The clock of this process was set back: without it a dead one counted as live for as long.
+            *read_at = (*read_at).min(now);
             now.duration_since(*read_at) < SignedDuration::from_secs(LIVE_SECONDS)
         };
         all.into_iter().filter(is_live).collect()
@@ -308,7 +310,8 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         let last_is_none = last.is_none();
         let is_fresh = last.is_some_and(|l| {
             (&l.uses, &l.unable) == (&process.uses, &process.unable)
-                && now.duration_since(l.seen_at) < SignedDuration::from_secs(ANNOUNCE_SECONDS)
+                // Either way: a clock that is set back must not keep this process silent.
+                && now.duration_since(l.seen_at).as_secs().abs() < ANNOUNCE_SECONDS
         });
         if !is_fresh {
             if last_is_none {

@@ -1,4 +1,4 @@
-//! What other versions stored.
+//! What other versions stored, and clocks that are set back.
 
 mod support;
 
@@ -48,6 +48,28 @@ fn a_task_of_another_version_holds_up_its_feature_alone() {
         w.settle();
         assert_eq!((w.state("alerts-discord"), live(&w)[0].unable.len()), (State::On, 0));
     }
+}
+
+#[test]
+fn a_clock_that_is_set_back_silences_no_process_and_keeps_no_dead_one() {
+    let mut w = World::new(2);
+    w.settle();
+    w.now -= SignedDuration::from_hours(1);
+    w.tick_all();
+    assert_eq!(live(&w).iter().filter(|p| p.seen_at <= w.now).count(), 2, "both announce themselves");
+    let held = w.members.pop().unwrap();
+    drop(held);
+    (0..LIVE_SECONDS + 2).for_each(|_| w.tick_all());
+    let tick = now_or_never(w.members[0].runner.tick(w.now)).unwrap();
+    assert_eq!(tick.live, 1);
+    // Also one that dies before the clock is set back.
+    w.join();
+    w.settle();
+    w.members.pop();
+    w.now -= SignedDuration::from_mins(30);
+    (0..LIVE_SECONDS + 2).for_each(|_| w.tick_all());
+    let tick = now_or_never(w.members[0].runner.tick(w.now)).unwrap();
+    assert_eq!(tick.live, 1);
 }
 
 #[test]
