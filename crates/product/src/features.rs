@@ -209,7 +209,8 @@ pub async fn ask_feature(
     declared.as_ref().map_or(Ok(()), registered::check_declared)?;
     let rows = store.feature_rows(org, "", FEATURES_MAX).await.map_err(unavailable)?;
     let stored = rows.iter().map(|r| &r.feature).find(|f| f.name == name).ok_or_else(|| unknown(&name))?;
-    if desired == Some(true) && stored.desired != desired {
+    let asked = Feature { desired, ..stored.clone() };
+    if asked.is_wanted() && (!stored.is_wanted() || stored.desired != desired && desired.is_some()) {
         check_settings(store, (&name, lacks), now).await?;
     }
     if !dry_run {

@@ -313,10 +313,11 @@ mod tests {
     async fn what_needs_a_setting_is_not_turned_on_without_it() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().to_str().unwrap();
-        let on = async |name: &str| {
-            let line = ["features", "on", name, "--data", data];
+        let ask = async |value: &str, name: &str| {
+            let line = ["features", value, name, "--data", data];
             run(Line::try_parse_from(line).unwrap().args, true).await.map_err(|e| e.to_string())
         };
+        let on = async |name: &str| ask("on", name).await;
         let store = place::open(folder.path(), None, None).await.unwrap();
         let now = Timestamp::now();
         let process = |lacks| {
@@ -338,9 +339,15 @@ mod tests {
         assert!(refused.contains("DOMAINSCOPE_SMTP_URL") && refused.contains("one"), "{refused}");
         on("doh-server").await.unwrap();
         on("open-tools").await.unwrap();
+        // Its default turns it on too.
+        ask("off", "alerts-email").await.unwrap();
+        let refused = ask("default", "alerts-email").await.unwrap_err();
+        assert!(refused.contains("DOMAINSCOPE_SMTP_URL") && refused.contains("one"), "{refused}");
+        ask("default", "third-party-vantages").await.expect("it is off by default");
+        on("third-party-vantages").await.unwrap_err();
         let rows = store.feature_rows(OrgId::BUILT_IN, "", 99).await.unwrap();
         let asked: Vec<_> =
             rows.iter().filter(|r| r.feature.desired.is_some()).map(|r| r.feature.name.as_str()).collect();
-        assert_eq!(asked, ["doh-server", "open-tools", "third-party-vantages"], "nothing else was stored");
+        assert_eq!(asked, ["alerts-email", "doh-server", "open-tools"], "nothing else was stored");
     }
 }
