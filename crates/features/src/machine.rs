@@ -43,6 +43,18 @@ impl State {
     }
 }
 
+/// Most tasks of a transition that are remembered as done: third parties choose those of their features.
+const DONE_MAX: usize = 20;
+
+/// A task of a transition that is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    /// The task.
+    pub task: Task,
+    /// When it was found to be done.
+    pub at: Timestamp,
+}
+
 /// A feature as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feature {
@@ -62,8 +74,14 @@ pub struct Feature {
     pub state: State,
     /// Tasks of the transition that are not done, in order.
     pub tasks: Vec<Task>,
-    /// When the state changed last.
+    /// When the state changed last; in a transition, when it began.
     pub changed_at: Timestamp,
+    /// In a transition with tasks: when no process reported the old value any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleared_at: Option<Timestamp>,
+    /// Tasks of the transition that are done, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub done: Vec<Done>,
     /// What a third party reports; `None`: a feature of this program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registered: Option<Registered>,
@@ -82,6 +100,8 @@ impl Feature {
             state: if spec.default { State::On } else { State::Off },
             tasks: Vec::new(),
             changed_at: now,
+            cleared_at: None,
+            done: Vec::new(),
             registered: None,
         }
     }
@@ -93,6 +113,7 @@ impl Feature {
 
     fn enter(&mut self, state: State, tasks: Vec<Task>, now: Timestamp) {
         (self.state, self.tasks, self.changed_at) = (state, tasks, now);
+        (self.cleared_at, self.done) = (None, Vec::new());
     }
 
     /// Carries out the part of a step that is in the state alone; false when there is nothing to write.
@@ -101,16 +122,35 @@ impl Feature {
             Step::BeginOn => self.enter(State::TurningOn, Vec::new(), now),
             Step::BeginOff(tasks) => self.enter(State::TurningOff, tasks.clone(), now),
             Step::Finish(state) => self.enter(*state, Vec::new(), now),
+            Step::Run(_) if self.cleared_at.is_none() => self.cleared_at = Some(now),
             Step::Run(_) | Step::Wait(_) | Step::Rest => return false,
         }
         true
     }
 
     /// Marks the first task as done.
-    pub fn task_done(&mut self) {
+    pub fn task_done(&mut self, now: Timestamp) {
         if !self.tasks.is_empty() {
-            self.tasks.remove(0);
+            let task = self.tasks.remove(0);
+            self.remember(task, now);
         }
+    }
+
+    /// Replaces the tasks; those that are gone are done, one that is there again is not.
+    pub(crate) fn replace_tasks(&mut self, tasks: &[Task], now: Timestamp) {
+        self.done.retain(|d| !tasks.contains(&d.task));
+        for task in std::mem::replace(&mut self.tasks, tasks.to_vec()) {
+            if !tasks.contains(&task) {
+                self.remember(task, now);
+            }
+        }
+    }
+
+    fn remember(&mut self, task: Task, at: Timestamp) {
+        if self.done.len() >= DONE_MAX {
+            self.done.remove(0);
+        }
+        self.done.push(Done { task, at });
     }
 }
 

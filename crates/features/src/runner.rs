@@ -238,18 +238,21 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             .map(|p| Report { process: &p.id, used: p.uses.get(&feature.name).copied().unwrap_or(false) })
             .collect();
         let next = step(feature, &reports, &spec.tasks());
+        if feature.advance(&next, now) {
+            return Ok(true);
+        }
         match &next {
             Step::Run(Task::WaitUntilGone { data }) => {
                 let is_gone = self.store.left(data).await?.count == 0;
                 if is_gone {
-                    feature.task_done();
+                    feature.task_done(now);
                 }
                 Ok(is_gone)
             }
             Step::Run(Task::Clean { data }) => {
                 while cleans.may_begin() {
                     if self.store.clean(data, now).await? == 0 {
-                        feature.task_done();
+                        feature.task_done(now);
                         return Ok(true);
                     }
                 }
@@ -257,7 +260,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
                 Ok(false)
             }
             Step::Run(task @ Task::Unknown(_)) => Err(StoreError::UnknownData(task.words())),
-            _ => Ok(feature.advance(&next, now)),
+            _ => Ok(false),
         }
     }
 

@@ -3,7 +3,7 @@
 mod support;
 
 use features::{
-    Declared, FEATURES, Feature, FeatureStore as _, Gates, LIVE_SECONDS, Process, REPORT_SECONDS,
+    Declared, FEATURES, Feature, FeatureStore as _, Gates, LIVE_SECONDS, Process, Progress, REPORT_SECONDS,
     ReportedUse, Runner, Stage, State, Task, spec,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -181,6 +181,13 @@ proptest! {
                 prop_assert_ne!(w.state(NAME), State::Off);
                 prop_assert_eq!(w.store.count("connect-links"), 25);
             }
+            // In a transition one step runs, those before it are done and those after it are not.
+            let steps = features::steps(&w.store.feature(NAME), false);
+            let rank = |p: Progress| [Progress::Done, Progress::Running, Progress::Queued].iter().position(|q| *q == p);
+            prop_assert!(steps.is_sorted_by_key(|s| rank(s.progress)));
+            let running = steps.iter().filter(|s| s.progress == Progress::Running).count();
+            prop_assert_eq!(running, usize::from(w.state(NAME).is_transition()));
+            prop_assert!(steps.iter().all(|s| s.took().is_none_or(|t| !t.is_negative())));
             if w.store.count("connect-links") == 0 {
                 w.store.put("connect-links", 25);
             }
@@ -188,7 +195,7 @@ proptest! {
         w.settle();
         let feature = w.store.feature(NAME);
         prop_assert_eq!(feature.state, if feature.is_wanted() { State::On } else { State::Off });
-        prop_assert!(feature.tasks.is_empty());
+        prop_assert!(feature.tasks.is_empty() && feature.done.is_empty() && feature.cleared_at.is_none());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Features: what can be turned on and off, and where each stands.
 
 use crate::ApiResult;
-use ::features::{Declared, Feature, Left, ReportedLeft, State, Task};
+use ::features::{Declared, Feature, Left, Phase, Progress, ReportedLeft, State, Task, steps};
 use async_trait::async_trait;
 use model::Timestamp;
 use model::ids::{Caller, LogPosition};
@@ -29,15 +29,44 @@ pub struct FeatureTask {
     pub left: Left,
 }
 
+/// A step of a transition, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeatureStep {
+    /// What it does.
+    pub title: String,
+    /// What that means here: how many report what, what is left.
+    pub detail: String,
+    /// How far it is.
+    pub progress: Progress,
+    /// True when it needs others to act: processes or people.
+    pub is_wait: bool,
+    /// When it began; `None` while it is queued.
+    pub since: Option<Timestamp>,
+    /// When it was done.
+    pub done_at: Option<Timestamp>,
+    /// Seconds that it took.
+    pub took_seconds: Option<i64>,
+    /// What is left of the data of a task that is not done.
+    pub left: Option<Left>,
+}
+
+/// A number of things with some of their names: `2: office, lab`.
+fn named(left: &Left) -> String {
+    let (n, names) = (left.count, left.names.join(", "));
+    match n.saturating_sub(left.names.len() as u64) {
+        0 if names.is_empty() => n.to_string(),
+        0 => format!("{n}: {names}"),
+        more if names.is_empty() => more.to_string(),
+        more => format!("{n}: {names} and {more} more"),
+    }
+}
+
 impl FeatureTask {
     /// The task and what is left: `Wait until no network claims are left: office, lab`.
     pub fn sentence(&self) -> String {
-        let (n, names) = (self.left.count, self.left.names.join(", "));
-        let more = n.saturating_sub(self.left.names.len() as u64);
-        match (n, more) {
-            (0, _) => self.task.words(),
-            (_, 0) => format!("{} ({n}: {names})", self.task.words()),
-            (_, more) => format!("{} ({n}: {names} and {more} more)", self.task.words()),
+        match self.left.count {
+            0 => self.task.words(),
+            _ => format!("{} ({})", self.task.words(), named(&self.left)),
         }
     }
 }
@@ -72,6 +101,53 @@ impl FeatureView {
     pub fn waits_for(&self) -> Vec<&FeatureUse> {
         let wanted = self.feature.state.is_used();
         self.uses.iter().filter(|u| u.used.unwrap_or(false) != wanted).collect()
+    }
+
+    /// The steps of the transition that it is in, in order; none outside of one.
+    pub fn steps(&self) -> Vec<FeatureStep> {
+        let behind = self.waits_for();
+        let value = if self.feature.state.is_used() { "On" } else { "Off" };
+        let counts =
+            format!("{} of {} processes report {value}", self.uses.len() - behind.len(), self.uses.len());
+        let detail = |phase: &Phase, progress: Progress, left: Option<&Left>| match phase {
+            Phase::BeginUses => "Each process begins to use it.".to_string(),
+            Phase::ClearUses if self.guards.is_empty() => "Processes begin no use any more.".to_string(),
+            Phase::ClearUses => format!("No {} any more.", self.guards),
+            Phase::AwaitReports { .. } if behind.is_empty() => format!("{counts}."),
+            Phase::AwaitReports { .. } => {
+                let names: Vec<_> = behind.iter().map(|u| u.process.as_str()).collect();
+                format!("{counts}. Waits for {}.", names.join(", "))
+            }
+            Phase::Task(_) if progress == Progress::Done => "None is left.".to_string(),
+            Phase::Task(Task::WaitUntilGone { .. }) => match left.filter(|l| l.count > 0) {
+                Some(left) => format!("Left: {}. It goes on when they are deleted.", named(left)),
+                None => "None is left.".to_string(),
+            },
+            Phase::Task(Task::Clean { .. }) => match left.filter(|l| l.count > 0) {
+                Some(left) => format!("Left: {}. They are deleted in small batches.", named(left)),
+                None => "None is left.".to_string(),
+            },
+            Phase::Task(Task::Unknown(_)) => {
+                format!("A process of version {} knows it.", self.feature.known_by)
+            }
+            Phase::Finish(state) => format!("The state becomes {}.", state.as_str()),
+        };
+        let step = |s: ::features::TransitionStep| {
+            let task = self.tasks.iter().find(|t| s.phase == Phase::Task(t.task.clone()));
+            let left = task.filter(|_| s.progress != Progress::Done).map(|t| t.left.clone());
+            let is_wait = !matches!(s.phase, Phase::Task(Task::Clean { .. }) | Phase::Finish(_));
+            FeatureStep {
+                title: s.phase.words(),
+                detail: detail(&s.phase, s.progress, left.as_ref()),
+                progress: s.progress,
+                is_wait,
+                since: s.since,
+                done_at: s.done_at,
+                took_seconds: s.took().map(|t| t.as_secs()),
+                left,
+            }
+        };
+        steps(&self.feature, !behind.is_empty()).into_iter().map(step).collect()
     }
 
     /// True when it is turning off and no running process knows its next task.

@@ -3,12 +3,13 @@
 
 use super::{Outcome, place, print, print_json};
 use crate::settings::Wrong;
-use ::features::{FEATURES, Runner, State};
+use ::features::{FEATURES, Progress, Runner, State};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::OrgId;
+use model::time::human_instant;
 use product::{ask_feature, features_report};
 use serde_json::json;
 use service::{ErrorKind, FeatureDraft, FeatureView, FeaturesReport};
@@ -180,6 +181,21 @@ fn line(f: &FeatureView) -> String {
     if let Some(why) = f.attention() {
         line.push_str(&format!("\n  {why}"));
     }
+    let steps = f.steps();
+    for (n, step) in steps.iter().enumerate() {
+        let when = match (step.progress, step.since, step.done_at, step.took_seconds) {
+            (Progress::Done, _, Some(at), Some(took)) if took > 0 => {
+                format!("done {}, took {took} s", human_instant(at))
+            }
+            (Progress::Done, _, Some(at), _) => format!("done {}", human_instant(at)),
+            (Progress::Running, Some(since), ..) if step.is_wait => {
+                format!("waiting since {}", human_instant(since))
+            }
+            (Progress::Running, Some(since), ..) => format!("running since {}", human_instant(since)),
+            _ => "queued".into(),
+        };
+        line.push_str(&format!("\n  {} of {}  {}: {when}", n + 1, steps.len(), step.title));
+    }
     line.trim_end().to_string()
 }
 
@@ -205,6 +221,19 @@ fn text(report: &FeaturesReport) -> String {
     out.join("\n")
 }
 
+fn step_json(s: &service::FeatureStep) -> serde_json::Value {
+    json!({
+        "title": s.title,
+        "detail": s.detail,
+        "progress": s.progress.as_str(),
+        "since": s.since,
+        "done_at": s.done_at,
+        "took_seconds": s.took_seconds,
+        "left": s.left.as_ref().map(|l| l.count),
+        "names": s.left.as_ref().map_or(&[][..], |l| &l.names),
+    })
+}
+
 /// A feature with the keys of the command line and of REST.
 pub(crate) fn feature_json(f: &FeatureView) -> serde_json::Value {
     let tasks = |list: &[service::FeatureTask]| -> Vec<_> {
@@ -227,6 +256,7 @@ pub(crate) fn feature_json(f: &FeatureView) -> serde_json::Value {
             "process": u.process, "version": u.version, "seen_at": u.seen_at, "value": u.used.map(word),
         })).collect::<Vec<_>>(),
         "leader": f.leader,
+        "steps": f.steps().iter().map(step_json).collect::<Vec<_>>(),
         "tasks": tasks(&f.tasks),
         "leftovers": tasks(&f.leftovers),
         "attention": f.attention(),

@@ -112,6 +112,20 @@ fn schema() -> Value {
                             },
                         },
                     },
+                    "steps": {
+                        "type": "array",
+                        "description": "The steps of the transition that is under way, in order.",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "title": text("What it does."),
+                                "detail": text("How many processes report what, or what is left."),
+                                "progress": { "type": "string", "enum": ["Done", "Running", "Queued"], "description": "How far it is." },
+                                "since": { "type": "string", "format": "date-time", "description": "When it began." },
+                                "done": { "type": "string", "format": "date-time", "description": "When it was done." },
+                            },
+                        },
+                    },
                     "tasks": tasks("Tasks of the transition that are not done, in order."),
                     "leftovers": tasks("What is stored although the feature is off."),
                     "conditions": conditions(),
@@ -246,6 +260,15 @@ pub(crate) fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
         }
         one
     });
+    let steps = view.steps().into_iter().map(|s| {
+        let mut one = json!({ "title": s.title, "detail": s.detail, "progress": s.progress.as_str() });
+        for (key, at) in [("since", s.since), ("done", s.done_at)] {
+            if let Some(at) = at {
+                one[key] = instant(at).into();
+            }
+        }
+        one
+    });
     let mut object = json!({
         "apiVersion": Kind::api_version(),
         "kind": FEATURE.name,
@@ -258,6 +281,7 @@ pub(crate) fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
             "title": view.title,
             "guards": view.guards,
             "uses": uses.collect::<Vec<_>>(),
+            "steps": steps.collect::<Vec<_>>(),
             "tasks": tasks(&view.tasks),
             "leftovers": tasks(&view.leftovers),
             "conditions": [
