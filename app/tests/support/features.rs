@@ -86,6 +86,16 @@ impl FeatureBackend for Sample {
         found.ok_or_else(|| service::ApiError::not_found("no such feature"))
     }
 
+    async fn clean_feature(
+        &self,
+        caller: &Caller,
+        name: &str,
+        _: Option<LogPosition>,
+    ) -> ApiResult<FeatureView> {
+        let draft = FeatureDraft { name: name.into(), ..FeatureDraft::default() };
+        self.set_feature(caller, &draft).await
+    }
+
     async fn register_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView> {
         self.set_feature(caller, draft).await
     }

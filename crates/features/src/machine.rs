@@ -128,6 +128,13 @@ impl Feature {
         true
     }
 
+    /// Begins to delete what is left of a feature that is off: the tasks of turning it off run again, and no use begins
+    /// meanwhile. False, and nothing changed, when it is not off or about to be on.
+    pub fn clean_up(&mut self, off_tasks: &[Task], now: Timestamp) -> bool {
+        let may_begin = self.state == State::Off && !self.is_wanted() && self.registered.is_none();
+        may_begin && self.advance(&Step::BeginOff(off_tasks.to_vec()), now)
+    }
+
     /// Marks the first task as done.
     pub fn task_done(&mut self, now: Timestamp) {
         if !self.tasks.is_empty() {

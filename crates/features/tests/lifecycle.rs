@@ -1,6 +1,7 @@
 //! The lifecycle over a store in memory: every walk of it keeps the promises, whatever process dies when.
 
 mod support;
+mod versions;
 
 use features::{
     Declared, FEATURES, Feature, FeatureStore as _, Gates, LIVE_SECONDS, Process, Progress, REPORT_SECONDS,
@@ -83,6 +84,37 @@ fn a_process_that_deletes_for_long_announces_itself_and_lets_people_change_their
 }
 
 #[test]
+fn a_clean_up_deletes_what_is_left_and_turns_nothing_on() {
+    const NAME: &str = "domain-connect-apply";
+    let tasks = spec(NAME).unwrap().tasks();
+    let mut w = World::new(2);
+    let asked = |w: &World| {
+        let (now, mut begun) = (w.now, false);
+        w.store.change(NAME, |f| begun = f.clean_up(&tasks, now));
+        begun
+    };
+    assert!(!asked(&w), "it is on");
+    w.store.desire(NAME, Some(false));
+    w.settle();
+    w.store.put("connect-links", 400);
+    assert!(asked(&w) && !asked(&w), "once is enough");
+    assert_eq!(w.state(NAME), State::TurningOff);
+    // Its leader dies in the middle; the other goes on, and no use begins.
+    w.tick_all();
+    w.members.remove(0);
+    for _ in 0..LIVE_SECONDS + 6 {
+        w.tick_all();
+        assert!(w.members.iter().all(|m| m.gates.enter(NAME).is_none()));
+    }
+    assert_eq!((w.state(NAME), w.store.count("connect-links")), (State::Off, 0));
+    // What is about to be turned on is not cleaned.
+    w.store.desire(NAME, Some(true));
+    assert!(!asked(&w));
+    w.settle();
+    assert_eq!(w.state(NAME), State::On);
+}
+
+#[test]
 fn a_process_with_a_flag_of_its_own_keeps_the_transition_waiting() {
     let mut w = World::new(2);
     let fixed = BTreeMap::from([("doh-server".to_string(), true)]);
@@ -131,6 +163,10 @@ enum Happens {
     EndUse(usize),
     /// Seconds pass.
     Wait(u8),
+    /// The clock is set back by seconds.
+    SetBack(u8),
+    /// A clean-up of what is left is asked for.
+    CleanUp,
 }
 
 fn happens() -> impl Strategy<Value = Happens> {
@@ -142,6 +178,8 @@ fn happens() -> impl Strategy<Value = Happens> {
         2 => (0..4_usize).prop_map(Happens::Use),
         2 => (0..4_usize).prop_map(Happens::EndUse),
         1 => (0..4_u8).prop_map(Happens::Wait),
+        1 => (1..90_u8).prop_map(Happens::SetBack),
+        1 => Just(Happens::CleanUp),
     ]
 }
 
@@ -175,6 +213,11 @@ proptest! {
                 Happens::EndUse(at) if n > 0 => w.members[at % n].use_held = None,
                 // Live processes announce themselves more often than that.
                 Happens::Wait(seconds) => for _ in 0..seconds { w.tick_all(); },
+                Happens::SetBack(seconds) => w.now -= SignedDuration::from_secs(seconds.into()),
+                Happens::CleanUp => {
+                    let (now, tasks) = (w.now, spec(NAME).unwrap().tasks());
+                    w.store.change(NAME, |f| { f.clean_up(&tasks, now); });
+                }
                 _ => {}
             }
             if w.members.iter().any(|m| m.use_held.is_some()) {

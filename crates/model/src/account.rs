@@ -368,6 +368,7 @@ pub fn action_label(action: &str) -> &str {
         "network.claim" => "Address space claimed",
         "network.change" => "Claim of address space changed",
         "network.release" => "Claim of address space released",
+        "feature.clean" => "Clean-up of a feature started",
         "feature.change" => "Labels, annotations or finalizers of a feature changed",
         "feature.delete" => "Feature of a third party deleted",
         "feature.register" => "Feature of a third party registered",

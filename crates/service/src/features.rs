@@ -249,6 +249,13 @@ pub trait FeatureBackend: Send + Sync + 'static {
     async fn features(&self, caller: &Caller) -> ApiResult<FeaturesReport>;
     /// Asks for a feature to be on, off, or as its default is; the transition follows.
     async fn set_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView>;
+    /// Deletes what is left of a feature that is off, without turning it on; safe to repeat.
+    async fn clean_feature(
+        &self,
+        caller: &Caller,
+        name: &str,
+        expected: Option<LogPosition>,
+    ) -> ApiResult<FeatureView>;
     /// Registers a feature of a third party in the caller's organisation.
     async fn register_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView>;
     /// Takes what a third party's processes report about a feature it registered.

@@ -135,6 +135,7 @@ pub enum Action {
     EndSessions,
     Features,
     SetFeature,
+    CleanFeature,
     RegisterFeature,
     ReportFeature,
     DeleteFeature,
@@ -151,7 +152,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 111] = [
+    pub const ALL: [Action; 112] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -251,6 +252,7 @@ impl Action {
         Action::EndSessions,
         Action::Features,
         Action::SetFeature,
+        Action::CleanFeature,
         Action::RegisterFeature,
         Action::ReportFeature,
         Action::DeleteFeature,
@@ -371,6 +373,7 @@ impl Action {
             Action::EndSessions => ("end_sessions", Viewer, Own, "end sessions"),
             Action::Features => ("features", Viewer, Read, "see features"),
             Action::SetFeature => ("set_feature", Admin, Write, "turn features on and off"),
+            Action::CleanFeature => ("clean_feature", Admin, Write, "delete leftovers of features"),
             Action::RegisterFeature => ("register_feature", Admin, Write, "register features"),
             Action::ReportFeature => ("report_feature", Member, Write, "report uses of features"),
             Action::DeleteFeature => ("delete_feature", Admin, Write, "delete features"),

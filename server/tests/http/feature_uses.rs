@@ -146,6 +146,36 @@ async fn links_to_customer_pages_are_made_while_their_feature_is_on() {
 }
 
 #[tokio::test]
+async fn leftovers_are_deleted_without_turning_the_feature_on() {
+    const PATH: &str = "/api/v1/features/third-party-vantages";
+    let mut w = World::new().await;
+    let clean = format!("{PATH}/clean");
+    let (status, same) = w.ask("POST", &clean, Value::Null).await;
+    assert!(status == 200 && same.contains("\"state\":\"Off\""), "nothing is left: {same}");
+    let store = w.site.scanner.store.clone();
+    store.swap_budget("third-party/globalping", None, "{}", w.at).await.unwrap().expect("the first");
+    let (_, found) = w.site.api("GET", PATH, Value::Null).await;
+    assert_eq!(
+        (&found["leftovers"][0]["left"], found["steps"].as_array().map(Vec::len)),
+        (&json!(1), Some(0))
+    );
+    for _ in 0..2 {
+        let (status, begun) = w.site.api("POST", &clean, Value::Null).await;
+        assert_eq!((status.as_u16(), &begun["state"]), (200, &json!("TurningOff")), "{begun}");
+        let steps: Vec<_> = begun["steps"].as_array().unwrap().iter().map(|s| s["title"].clone()).collect();
+        let task = "Delete third party usage";
+        assert_eq!(steps, ["Clear uses", "Wait until no process reports On", task, "Finish"]);
+        assert_eq!(begun["steps"][1]["progress"], "Running");
+    }
+    assert_eq!(w.turn("third-party-vantages", "Off").await, "Off");
+    assert_eq!(w.left("third-party-usage").await, 0);
+    // What is on is turned off, which deletes too; what is not there is not cleaned.
+    let (status, words) = w.ask("POST", "/api/v1/features/doh-server/clean", Value::Null).await;
+    assert!(status == 422 && words.contains("doh-server is On: turn it off"), "{status} {words}");
+    assert_eq!(w.ask("POST", "/api/v1/features/none/clean", Value::Null).await.0, 404);
+}
+
+#[tokio::test]
 async fn channels_are_added_and_tested_while_their_feature_is_on() {
     let mut w = World::new().await;
     let channel = json!({ "kind": "webhook", "name": "Operations", "url": "https://192.0.2.1/hook" });

@@ -114,7 +114,7 @@ fn what_to_do(f: &FeatureView) -> &'static str {
         return "Its own programs do this and report it. A process that does not report for 60 seconds counts as gone.";
     }
     if !f.leftovers.is_empty() {
-        "Turn it on and off again to delete them."
+        "Run the clean-up to delete them: the tasks of turning it off run again, and it stays off. Safe to repeat."
     } else if !f.waits_for().is_empty() {
         "A process that ended without notice counts as gone after 15 seconds. One that fixes the feature by flag has to be started without it."
     } else {

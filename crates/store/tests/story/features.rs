@@ -14,12 +14,13 @@ use model::notify::TARGET_KINDS;
 use std::sync::Arc;
 use store::{Error, FeatureReportWrite, FeatureWrite, Store};
 
-struct Process {
-    runner: Runner<dyn Store>,
-    gates: Gates,
+/// A process of the server.
+pub struct Process {
+    pub runner: Runner<dyn Store>,
+    pub gates: Gates,
 }
 
-fn process(store: &Arc<dyn Store>, id: &str) -> Process {
+pub fn process(store: &Arc<dyn Store>, id: &str) -> Process {
     let gates = Gates::default();
     Process { runner: Runner::new(store.clone(), gates.clone(), id.into(), "0.1.0", now()), gates }
 }
@@ -36,7 +37,7 @@ pub async fn feature(s: &dyn Store, wanted: &str) -> Feature {
 }
 
 /// Enough rounds for a transition that nothing holds up.
-async fn rounds(all: &[&Process], at: &mut Timestamp) {
+pub async fn rounds(all: &[&Process], at: &mut Timestamp) {
     for _ in 0..4 {
         *at += SignedDuration::from_secs(1);
         for p in all {

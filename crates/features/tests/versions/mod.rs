@@ -1,11 +1,9 @@
 //! What other versions stored, and clocks that are set back.
 
-mod support;
-
+use crate::support::world::{World, now_or_never};
 use features::{FeatureStore as _, LIVE_SECONDS, Process, State, Task, leading};
 use jiff::SignedDuration;
 use std::collections::{BTreeMap, BTreeSet};
-use support::world::{World, now_or_never};
 
 fn turning_off(w: &World, name: &str, tasks: &[Task]) {
     let (now, tasks) = (w.now, tasks.to_vec());
