@@ -17,6 +17,7 @@ fn view(name: &str, state: State, desired: Option<bool>) -> FeatureView {
         version: "0.1.0".into(),
         seen_at: now(),
         used: Some(state.is_used()),
+        is_fixed: false,
     };
     FeatureView {
         rv: LogPosition(7),
@@ -25,6 +26,8 @@ fn view(name: &str, state: State, desired: Option<bool>) -> FeatureView {
         feature: Feature { state, desired, ..Feature::new(spec, "0.1.0", now()) },
         title: spec.title.into(),
         guards: spec.guards.into(),
+        dynamic: true,
+        kept_until: None,
         uses: vec![used("alder-main-7c2f"), used("alder-main-b01e")],
         leader: Some("alder-main-b01e".into()),
         tasks: vec![],
@@ -50,6 +53,7 @@ impl FeatureBackend for Sample {
             stage: Stage::Beta,
             version: "2.1".into(),
             title: "invoices by e-mail".into(),
+            dynamic: true,
         };
         let mut foreign = FeatureView {
             feature: Feature::registered("invoices.billing.example", &declared, "0.1.0", now()),

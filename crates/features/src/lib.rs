@@ -20,7 +20,7 @@ mod version;
 pub use duty::Duty;
 pub use gates::{Closed, Gates, Use};
 pub use leader::leader;
-pub use machine::{Done, Feature, Report, State, Step, step};
+pub use machine::{Asked, Done, Feature, Report, State, Step, step};
 pub use registered::{
     Declared, NameError, REGISTERED_MAX, REPORT_SECONDS, REPORTERS_MAX, Registered, Reported, ReportedLeft,
     ReportedUse, check_name, is_registered_name,
@@ -30,3 +30,4 @@ pub use safety::{Earlier, downgrade_blocker, upgrade_blocker};
 pub use steps::{Phase, Progress, TransitionStep, steps};
 pub use store::{FeatureStore, Left, Process, StoreError, Stored, leading};
 pub use table::{FEATURES, Spec, Stage, Task, alerts, spec};
+pub use version::kept_until;

@@ -55,6 +55,15 @@ pub struct Done {
     pub at: Timestamp,
 }
 
+/// Who asked for what is desired.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The name of the person or token.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
 /// A feature as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feature {
@@ -62,6 +71,9 @@ pub struct Feature {
     pub name: String,
     /// What is asked for; `None`: the default.
     pub desired: Option<bool>,
+    /// Who asked for that; `None`: nobody yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// Whether it is on by default.
     pub default: bool,
     /// How settled it is.
@@ -93,6 +105,7 @@ impl Feature {
         Feature {
             name: spec.name.into(),
             desired: None,
+            asked: None,
             default: spec.default,
             stage: spec.stage,
             since: spec.since.into(),
@@ -109,6 +122,14 @@ impl Feature {
     /// What is asked for, or else the default.
     pub fn is_wanted(&self) -> bool {
         self.desired.unwrap_or(self.default)
+    }
+
+    /// Asks for a value; nothing changes when it is asked for already.
+    pub fn ask(&mut self, desired: Option<bool>, by: &str, now: Timestamp) {
+        if self.desired != desired {
+            self.desired = desired;
+            self.asked = Some(Asked { by: by.into(), at: now });
+        }
     }
 
     fn enter(&mut self, state: State, tasks: Vec<Task>, now: Timestamp) {

@@ -32,6 +32,13 @@ pub struct Declared {
     pub version: String,
     /// What it offers, in a few words.
     pub title: String,
+    /// Whether it may be turned on and off while its processes run; else flags of its own program set it.
+    #[serde(default = "is_dynamic")]
+    pub dynamic: bool,
+}
+
+fn is_dynamic() -> bool {
+    true
 }
 
 /// What one process of a third party reported.
@@ -66,6 +73,12 @@ fn is_live(reported: &ReportedUse, now: Timestamp) -> bool {
 pub struct Registered {
     /// What it offers, in a few words.
     pub title: String,
+    /// Who registered it: the name of the person or token.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
+    /// True when only flags of its own program set it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_flag_only: bool,
     /// The last report of each process, by name.
     pub uses: Vec<ReportedUse>,
     /// What is stored, as it was reported last.
@@ -152,6 +165,7 @@ impl Feature {
         let mut feature = Feature {
             name: name.into(),
             desired: None,
+            asked: None,
             default: false,
             stage: Stage::Alpha,
             since: String::new(),
@@ -173,6 +187,7 @@ impl Feature {
         self.since.clone_from(&declared.version);
         if let Some(registered) = &mut self.registered {
             registered.title.clone_from(&declared.title);
+            registered.by_flag_only = !declared.dynamic;
         }
     }
 

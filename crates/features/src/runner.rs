@@ -6,7 +6,7 @@ use crate::leader::leader;
 use crate::machine::{Feature, Report, Step, step};
 use crate::store::{FeatureStore, Process, StoreError, Stored, leading};
 use crate::table::{FEATURES, Task, spec};
-use crate::version::{minor, releases_between};
+use crate::version::{KEPT_VERSIONS, minor, releases_between};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -30,8 +30,6 @@ const STEPS_MAX: usize = 16;
 /// same, and reads what changed meanwhile.
 const CLEANS_MAX: u32 = 32;
 const CLEAN_TIME: Duration = Duration::from_secs(3);
-/// Releases for which a feature is kept that this program does not know.
-const KEPT_VERSIONS: u64 = 3;
 
 /// What one call of [`Runner::tick`] found, for metrics and logs.
 #[derive(Debug, Clone, Default)]
@@ -307,6 +305,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             seen_at: now,
             uses: self.gates.report(features),
             lacks: self.gates.lacks().clone(),
+            fixed: self.gates.fixed(),
             unable: self.unable(features),
         };
         let last = self.announced.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();

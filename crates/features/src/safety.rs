@@ -70,8 +70,9 @@ mod tests {
     fn process(id: &str, version: &str) -> Process {
         let at = Timestamp::UNIX_EPOCH;
         let (uses, lacks) = (BTreeMap::new(), BTreeSet::new());
-        let unable = BTreeSet::new();
-        Process { id: id.into(), version: version.into(), started_at: at, seen_at: at, uses, lacks, unable }
+        let (fixed, unable) = (BTreeMap::new(), BTreeSet::new());
+        let (id, version) = (id.into(), version.into());
+        Process { id, version, started_at: at, seen_at: at, uses, lacks, fixed, unable }
     }
 
     #[test]
@@ -90,6 +91,7 @@ mod tests {
             stage: crate::Stage::Alpha,
             version: "1".into(),
             title: String::new(),
+            dynamic: true,
         };
         theirs.registered = Feature::registered("b", &declared, "0.1.0", Timestamp::UNIX_EPOCH).registered;
         assert_eq!(upgrade_blocker(&[theirs], &live), None, "their own processes carry it on");

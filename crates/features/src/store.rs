@@ -34,6 +34,9 @@ pub struct Process {
     /// Settings that features need and it does not have.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub lacks: BTreeSet<String>,
+    /// Features that flags fix in it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fixed: BTreeMap<String, bool>,
     /// Features whose next task its version does not know: it can't carry them on.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unable: BTreeSet<String>,

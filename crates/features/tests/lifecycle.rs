@@ -293,6 +293,7 @@ fn clocks_that_differ_by_thirty_seconds_change_nothing() {
         seen_at: begin + SignedDuration::from_hours(1),
         uses: BTreeMap::new(),
         lacks: BTreeSet::new(),
+        fixed: BTreeMap::new(),
         unable: BTreeSet::new(),
     };
     now_or_never(store.announce(&ahead)).unwrap();
@@ -305,8 +306,13 @@ fn clocks_that_differ_by_thirty_seconds_change_nothing() {
 #[test]
 fn one_process_looks_at_other_organisations_now_and_then_and_reaches_all() {
     let mut w = World::new(3);
-    let declared =
-        Declared { default: false, stage: Stage::Alpha, version: "1".into(), title: String::new() };
+    let declared = Declared {
+        default: false,
+        stage: Stage::Alpha,
+        version: "1".into(),
+        title: String::new(),
+        dynamic: true,
+    };
     let turning = |name: &str, now: Timestamp| {
         let mut f = Feature::registered(name, &declared, "0.1.0", now);
         let process = |seen_at| ReportedUse { process: "a".into(), version: "1".into(), used: true, seen_at };

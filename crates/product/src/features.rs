@@ -6,7 +6,7 @@ mod registered;
 use super::{Services, unavailable};
 use ::features::{
     Closed, Earlier, FEATURES, Feature, LIVE_SECONDS, Left, Process, Registered, SKEW_SECONDS, State,
-    StoreError, Task, Use, downgrade_blocker, leading, spec, upgrade_blocker,
+    StoreError, Task, Use, downgrade_blocker, kept_until, leading, spec, upgrade_blocker,
 };
 pub use asking::{ask_feature, clean_feature};
 use async_trait::async_trait;
@@ -87,6 +87,7 @@ async fn view(
         version: p.version.clone(),
         seen_at: p.seen_at,
         used: p.uses.get(&feature.name).copied(),
+        is_fixed: p.fixed.contains_key(&feature.name),
     });
     Ok(FeatureView {
         rv,
@@ -94,6 +95,8 @@ async fn view(
         created_at,
         title: spec.map(|s| s.title.to_string()).unwrap_or_default(),
         guards: spec.map(|s| s.guards.to_string()).unwrap_or_default(),
+        dynamic: spec.is_none_or(|s| s.dynamic),
+        kept_until: spec.is_none().then(|| kept_until(&feature.known_by)),
         leader: leading(&feature.name, live).map(str::to_owned),
         tasks: tasks(store, known, feature.tasks.clone()).await?,
         uses: uses.collect(),
@@ -125,6 +128,7 @@ fn registered_view(
         version: u.version.clone(),
         seen_at: u.seen_at,
         used: Some(u.used),
+        is_fixed: false,
     });
     let is_off = feature.state == State::Off;
     FeatureView {
@@ -133,6 +137,8 @@ fn registered_view(
         created_at,
         title: registered.title.clone(),
         guards: String::new(),
+        dynamic: !registered.by_flag_only,
+        kept_until: None,
         leader: None,
         tasks: listed(feature.tasks.clone()),
         uses: uses.collect(),

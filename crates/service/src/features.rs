@@ -18,6 +18,9 @@ pub struct FeatureUse {
     pub seen_at: Timestamp,
     /// Whether it uses the feature; `None` when its version does not know the feature.
     pub used: Option<bool>,
+    /// True when a flag of this process fixes that.
+    #[serde(default)]
+    pub is_fixed: bool,
 }
 
 /// A task with what is left of its data.
@@ -86,6 +89,10 @@ pub struct FeatureView {
     pub title: String,
     /// What is refused while it is off.
     pub guards: String,
+    /// Whether it may be turned on and off while processes run; else flags set it.
+    pub dynamic: bool,
+    /// For a feature that this version does not know: the release that forgets it.
+    pub kept_until: Option<String>,
     /// What the live processes report.
     pub uses: Vec<FeatureUse>,
     /// The process that carries on a transition.
@@ -179,7 +186,17 @@ impl FeatureView {
         if !behind.is_empty() {
             let names: Vec<_> = behind.iter().map(|u| u.process.as_str()).collect();
             let value = if self.feature.state.is_used() { "Off" } else { "On" };
-            return Some(format!("{name} waits for {}, which still reports {value}.", names.join(", ")));
+            let fixed: Vec<_> = behind.iter().filter(|u| u.is_fixed).map(|u| u.process.as_str()).collect();
+            let by_flag = match fixed.is_empty() {
+                true => String::new(),
+                false => {
+                    let flag = format!("--feature {name}={}", value.to_lowercase());
+                    format!(" {} was started with {flag}.", fixed.join(", "))
+                }
+            };
+            let reports = if behind.len() == 1 { "reports" } else { "report" };
+            let names = names.join(", ");
+            return Some(format!("{name} waits for {names}, which still {reports} {value}.{by_flag}"));
         }
         let task = self.tasks.first().filter(|_| self.feature.state == State::TurningOff)?;
         Some(format!("{name} is turning off. Next: {}.", task.sentence()))

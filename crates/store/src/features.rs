@@ -177,7 +177,8 @@ impl FeatureRows for Database {
         let mut tx = self.db.begin().await?;
         let old = held(&mut tx, &self.db, org, (&write.name, write.expected)).await?;
         let metadata = write.metadata.clone().unwrap_or_else(|| old.metadata.clone());
-        let mut feature = Feature { desired: write.desired, ..old.feature.clone() };
+        let mut feature = old.feature.clone();
+        feature.ask(write.desired, &by.who, now);
         if let Some(declared) = write.declared.as_ref().filter(|_| feature.registered.is_some()) {
             feature.declare(declared);
         }

@@ -17,8 +17,13 @@ fn left(n: u64) -> Option<Vec<ReportedLeft>> {
 }
 
 fn feature() -> Feature {
-    let declared =
-        Declared { default: false, stage: Stage::Beta, version: "2.1".into(), title: "invoices".into() };
+    let declared = Declared {
+        default: false,
+        stage: Stage::Beta,
+        version: "2.1".into(),
+        title: "invoices".into(),
+        dynamic: true,
+    };
     Feature::registered("invoices.billing.example", &declared, "0.1.0", at(0))
 }
 

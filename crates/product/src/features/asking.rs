@@ -33,6 +33,27 @@ async fn check_settings(
     Err(ApiError::invalid(format!("{name} can't be turned on without the setting {setting}{whose}.")))
 }
 
+/// Whether a feature may be turned on and off while processes run.
+fn is_dynamic(stored: &Feature) -> bool {
+    match &stored.registered {
+        Some(registered) => !registered.by_flag_only,
+        None => spec(&stored.name).is_none_or(|s| s.dynamic),
+    }
+}
+
+/// The refusal to turn a feature on or off that only flags set.
+pub(super) fn by_flag_only(stored: &Feature) -> ApiError {
+    let name = &stored.name;
+    ApiError::invalid(match stored.registered {
+        Some(_) => format!(
+            "{name} is set by flags of its own program and can't be turned on or off while that runs."
+        ),
+        None => format!(
+            "{name} can't be turned on or off while the server runs: start each process with --feature {name}=on or --feature {name}=off."
+        ),
+    })
+}
+
 /// Asks for a feature to be on or off and returns where it stands. `lacks` are the settings that the process that asks does not have.
 ///
 /// # Errors
@@ -49,7 +70,13 @@ pub async fn ask_feature(
     declared.as_ref().map_or(Ok(()), registered::check_declared)?;
     let rows = store.feature_rows(org, "", FEATURES_MAX).await.map_err(unavailable)?;
     let stored = rows.iter().map(|r| &r.feature).find(|f| f.name == name).ok_or_else(|| unknown(&name))?;
-    let asked = Feature { desired, ..stored.clone() };
+    let mut asked = Feature { desired, ..stored.clone() };
+    if let Some(declared) = declared.as_ref().filter(|_| asked.registered.is_some()) {
+        asked.declare(declared);
+    }
+    if stored.desired != desired && !is_dynamic(&asked) {
+        return Err(by_flag_only(stored));
+    }
     if asked.is_wanted() && (!stored.is_wanted() || stored.desired != desired && desired.is_some()) {
         check_settings(store, (&name, lacks), now).await?;
     }
@@ -62,7 +89,7 @@ pub async fn ask_feature(
         if expected.is_some_and(|rv| rv != found.rv) {
             return Err(changed(&name));
         }
-        found.feature.desired = desired;
+        found.feature.ask(desired, &by.who, now);
         if let Some(declared) = draft.declared.as_ref().filter(|_| found.feature.registered.is_some()) {
             found.feature.declare(declared);
         }
@@ -130,5 +157,29 @@ fn failed(name: &str, e: store::Error) -> ApiError {
         store::Error::Conflict => changed(name),
         store::Error::NotFound => unknown(name),
         e => unavailable(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::features::{Declared, FEATURES, Stage};
+
+    #[test]
+    fn what_flags_alone_set_names_the_flag() {
+        let now = Timestamp::UNIX_EPOCH;
+        for spec in FEATURES {
+            let ours = Feature::new(spec, "0.1.0", now);
+            assert_eq!(is_dynamic(&ours), spec.dynamic, "{}", spec.name);
+            let words = by_flag_only(&ours).detail;
+            assert!(words.contains(&format!("--feature {}=on", spec.name)), "{words}");
+        }
+        for dynamic in [true, false] {
+            let (version, title) = ("1".to_string(), String::new());
+            let declared = Declared { default: false, stage: Stage::Beta, version, title, dynamic };
+            let theirs = Feature::registered("invoices.billing.example", &declared, "0.1.0", now);
+            assert_eq!(is_dynamic(&theirs), dynamic);
+            assert!(by_flag_only(&theirs).detail.contains("its own program"));
+        }
     }
 }

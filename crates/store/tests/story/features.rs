@@ -175,8 +175,13 @@ pub async fn third_parties_register_their_own(place: &Place) {
     let p = process(&s, "one");
     rounds(&[&p], &mut at).await;
     let by = Actor { who: "Ada".into(), ..Actor::system() };
-    let declared =
-        Declared { default: false, stage: Stage::Beta, version: "2.1".into(), title: String::new() };
+    let declared = Declared {
+        default: false,
+        stage: Stage::Beta,
+        version: "2.1".into(),
+        title: String::new(),
+        dynamic: true,
+    };
     let made = Feature::registered(NAME, &declared, "0.1.0", at);
     // One name in two organisations: two features.
     for org in [ONE, TWO] {
@@ -249,8 +254,13 @@ pub async fn third_parties_register_their_own(place: &Place) {
 pub async fn registered_features_have_a_limit_and_their_turns_are_audited(place: &Place) {
     let s = place.open().await;
     let (by, at) = (Actor { who: "Ada".into(), ..Actor::system() }, now());
-    let declared =
-        |default| Declared { default, stage: Stage::Beta, version: "2.1".into(), title: String::new() };
+    let declared = |default| Declared {
+        default,
+        stage: Stage::Beta,
+        version: "2.1".into(),
+        title: String::new(),
+        dynamic: true,
+    };
     let made =
         |n: usize| Feature::registered(&format!("f{n}.billing.example"), &declared(n == 0), "0.1.0", at);
     let add = async |n| s.register_feature(&by, TWO, &made(n), "{}", at).await.unwrap();

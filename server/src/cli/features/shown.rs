@@ -22,6 +22,15 @@ pub(super) fn line(f: &FeatureView) -> String {
         f.feature.state.as_str(),
         f.title
     );
+    if let Some(version) = &f.kept_until {
+        line.push_str(&format!("not known to this version; kept until {version}"));
+    }
+    if !f.dynamic {
+        line.push_str(" (set by flag)");
+    }
+    for u in f.uses.iter().filter(|u| u.is_fixed) {
+        line.push_str(&format!("\n  fixed by flag in {}: {}", u.process, u.used.map_or("not known", word)));
+    }
     if let Some(why) = f.attention() {
         line.push_str(&format!("\n  {why}"));
     }
@@ -89,15 +98,20 @@ pub(crate) fn feature_json(f: &FeatureView) -> serde_json::Value {
         "name": f.feature.name,
         "title": f.title,
         "registered": f.feature.registered.is_some(),
+        "registered_by": f.feature.registered.as_ref().map(|r| &r.by).filter(|by| !by.is_empty()),
         "guards": f.guards,
         "stage": f.feature.stage.as_str(),
         "since": f.feature.since,
+        "dynamic": f.dynamic,
+        "kept_until": f.kept_until,
         "default": word(f.feature.default),
         "desired": f.feature.desired.map(word),
+        "desired_by": f.feature.asked.as_ref().map(|a| &a.by),
+        "desired_at": f.feature.asked.as_ref().map(|a| a.at),
         "state": f.feature.state.as_str(),
         "changed_at": f.feature.changed_at,
         "uses": f.uses.iter().map(|u| json!({
-            "process": u.process, "version": u.version, "seen_at": u.seen_at, "value": u.used.map(word),
+            "process": u.process, "version": u.version, "seen_at": u.seen_at, "value": u.used.map(word), "fixed": u.is_fixed,
         })).collect::<Vec<_>>(),
         "leader": f.leader,
         "steps": f.steps().iter().map(step_json).collect::<Vec<_>>(),
