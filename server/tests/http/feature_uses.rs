@@ -229,3 +229,32 @@ async fn points_of_presence_join_and_ask_while_their_feature_is_on() {
         assert_eq!(status, 403, "tokens of before are gone: {said}");
     }
 }
+
+#[tokio::test]
+async fn a_question_to_a_point_of_presence_is_a_use_until_it_is_over() {
+    let mut w = World::new().await;
+    let made = token(&w.site).await;
+    let (fra, status, said) = join(&w.site, &made, "fra-1").await;
+    assert_eq!(status, 200, "{said}");
+    assert_eq!(poll_of(&w.site, &fra).await.0, 200);
+    let value = async |w: &World| {
+        let (_, found) = w.site.api("GET", "/api/v1/features/fleet-agents", Value::Null).await;
+        (found["state"].clone(), found["uses"][0]["value"].clone())
+    };
+    let (services, caller) = (w.site.services.clone(), model::ids::Caller::system());
+    let asked =
+        tokio::spawn(
+            async move { service::FleetBackend::ask_places(&services, &caller, "q7.io", "A").await },
+        );
+    let store = w.site.scanner.store.clone();
+    while store.agent_queues(w.at).await.unwrap().iter().all(|(_, n)| *n == 0) {
+        assert!(!asked.is_finished(), "it waits for the agent");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(w.turn("fleet-agents", "Off").await, "TurningOff");
+    assert_eq!(value(&w).await, (json!("TurningOff"), json!("On")), "the question is open");
+    asked.abort();
+    let _ = asked.await;
+    w.rounds().await;
+    assert_eq!(value(&w).await, (json!("TurningOff"), json!("Off")), "an agent is left");
+}
