@@ -3,6 +3,7 @@
 use super::backend::Sample;
 use super::now;
 use async_trait::async_trait;
+use jiff::SignedDuration;
 use model::ids::{Caller, LogPosition};
 use service::lifecycle::{Declared, FEATURES, Feature, Left, Stage, State, Task};
 use service::{
@@ -48,6 +49,24 @@ impl FeatureBackend for Sample {
         let wait = Task::WaitUntilGone { data: "network-claims".into() };
         let clean = Task::Clean { data: "released-prefixes".into() };
         turning.tasks = vec![left(wait, &["office", "lab"]), left(clean, &[])];
+        turning.feature.tasks = turning.tasks.iter().map(|t| t.task.clone()).collect();
+        turning.feature.changed_at = now() - SignedDuration::from_secs(638);
+        turning.feature.cleared_at = Some(now() - SignedDuration::from_secs(600));
+        turning.feature.desired = None;
+        turning.feature.ask(Some(false), "DNS operations", now() - SignedDuration::from_secs(640));
+        let mut waiting = view("third-party-vantages", State::TurningOn, Some(true));
+        waiting.uses[1].used = Some(false);
+        waiting.uses[1].is_fixed = true;
+        let spec = FEATURES.iter().find(|s| s.name == "doh-server").expect("a feature");
+        let mut unknown = FeatureView {
+            title: String::new(),
+            guards: String::new(),
+            kept_until: Some("0.5".into()),
+            leader: None,
+            ..view("doh-server", State::Off, Some(false))
+        };
+        unknown.feature = Feature { name: "zone-mirror".into(), ..Feature::new(spec, "0.1.0", now()) };
+        unknown.uses.iter_mut().for_each(|u| u.used = None);
         let declared = Declared {
             default: false,
             stage: Stage::Beta,
@@ -63,6 +82,10 @@ impl FeatureBackend for Sample {
             ..view("doh-server", State::Off, None)
         };
         foreign.uses.truncate(1);
+        foreign.dynamic = false;
+        if let Some(registered) = &mut foreign.feature.registered {
+            registered.by = "quarry-ci".into();
+        }
         foreign.leftovers = vec![left(Task::WaitUntilGone { data: "invoices".into() }, &["2026-10"])];
         let mut off = view("domain-connect-apply", State::Off, Some(false));
         off.leftovers = vec![left(Task::Clean { data: "connect-links".into() }, &["alder.example"])];
@@ -73,6 +96,8 @@ impl FeatureBackend for Sample {
                 off,
                 foreign,
                 turning,
+                waiting,
+                unknown,
             ],
             version: "0.1.0".into(),
             processes: 2,

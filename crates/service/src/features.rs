@@ -118,8 +118,8 @@ impl FeatureView {
             format!("{} of {} processes report {value}", self.uses.len() - behind.len(), self.uses.len());
         let detail = |phase: &Phase, progress: Progress, left: Option<&Left>| match phase {
             Phase::BeginUses => "Each process begins to use it.".to_string(),
-            Phase::ClearUses if self.guards.is_empty() => "Processes begin no use any more.".to_string(),
-            Phase::ClearUses => format!("No {} any more.", self.guards),
+            Phase::ClearUses if self.guards.is_empty() => "Its processes begin no new use.".to_string(),
+            Phase::ClearUses => format!("New uses are refused: {}.", self.guards),
             Phase::AwaitReports { .. } if behind.is_empty() => format!("{counts}."),
             Phase::AwaitReports { .. } => {
                 let names: Vec<_> = behind.iter().map(|u| u.process.as_str()).collect();
@@ -165,6 +165,10 @@ impl FeatureView {
     /// What asks for attention, in a sentence: leftovers, or what a transition waits for.
     pub fn attention(&self) -> Option<String> {
         let name = &self.feature.name;
+        // Processes that do not know it report nothing about it.
+        if self.kept_until.is_some() {
+            return None;
+        }
         if let Some(left) = self.leftovers.first() {
             return Some(format!("{name} is off, but leftovers exist: {}.", left.sentence()));
         }
