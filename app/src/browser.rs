@@ -65,6 +65,11 @@ pub(crate) fn dialog_is_open() -> bool {
     document().query_selector("dialog[open]").ok().flatten().is_some()
 }
 
+/// True while a menu, or a question before something is deleted, is open: reading the page again would close it.
+pub(crate) fn details_are_open() -> bool {
+    document().query_selector("main details[open]").ok().flatten().is_some()
+}
+
 /// Puts the focus on an element.
 pub(crate) fn focus(id: &str) {
     if let Some(e) = by_id::<HtmlElement>(id) {

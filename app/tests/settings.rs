@@ -50,14 +50,51 @@ async fn features_say_where_they_stand_and_what_a_transition_waits_for() {
     let t = text(&html);
     says(&t, &["Not safe to upgrade", "network-claim is TurningOff", "version 0.1.0 · 2 processes"]);
     says(&t, &["domain-connect-apply is off, but leftovers exist", "alder.example", "Off · leftovers"]);
+    says(&t, &["Run clean-up", "Feature/domain-connect-apply condition LeftoversExist=True", "Leftovers 2"]);
     says(&t, &["Turning off · 2 left", "Wait until no network claims are left (2: office, lab)"]);
+    says(&t, &["All 7", "In transition 2", "Differs from default 3", "Keep it on"]);
+    says(&t, &["third-party-vantages waits for alder-main-b01e, which still reports Off"]);
+    says(
+        &t,
+        &["was started with --feature third-party-vantages=off", "Set desired to Off", "1 of 2 report On"],
+    );
+    says(&t, &["unknown to 0.1.0; kept until 0.5", "third party", "by flag"]);
+    assert!(!t.contains("zone-mirror waits for"), "{t}");
     says(&t, &["doh-server", "DNS over HTTPS for your resolvers", "2 of 2 report On"]);
     says(&t, &["invoices.billing.example is off, but leftovers exist", "(1: 2026-10)", "invoices by e-mail"]);
-    assert!(html.contains("action=\"/settings/features\"") && html.contains("value=\"desire\""));
+    for form in ["value=\"desire\"", "value=\"clean\""] {
+        assert!(html.contains("action=\"/settings/features\"") && html.contains(form), "{form}");
+    }
+    // A registered feature is cleaned by its own program.
+    assert_eq!(html.matches("value=\"clean\"").count(), 1);
     let t = read(&story(), "/settings/features?feature=invoices.billing.example").await;
-    says(&t, &["Registered by", "another program", "60 seconds counts as gone"]);
+    says(&t, &["Registered by", "quarry-ci, through the resource API", "60 seconds counts as gone"]);
+    says(&t, &["flags of each process; not at run time"]);
     let t = read(&story(), "/settings/features?feature=doh-server").await;
     says(&t, &["No answers at /dns-query and /resolve.", "alder-main-7c2f", "leader", "Reports"]);
+}
+
+#[tokio::test]
+async fn a_transition_is_a_list_of_steps_and_filters_narrow_the_table() {
+    let (_, html) = page(&story(), "/settings/features?feature=network-claim").await;
+    let t = text(&html);
+    says(&t, &["network-claim is turning off", "step 3 of 5", "Keep it on", "Clear uses", "took 38 s"]);
+    says(&t, &["New uses are refused: creating and changing claims; they can still be read and released."]);
+    says(&t, &["2 of 2 processes report Off.", "Left: 2: office, lab. It goes on when they are deleted."]);
+    says(
+        &t,
+        &["Waiting since", "Queued", "The state becomes Off.", "set by DNS operations", "Leave to default"],
+    );
+    assert!(html.contains("/features/network-claim"), "the object as YAML");
+    let t = read(&story(), "/settings/features?feature=third-party-vantages").await;
+    says(&t, &["is turning on", "step 2 of 3", "Begin uses", "Set by flag in", "alder-main-b01e (Off)"]);
+    let rows = |t: &str| t.matches("Turn off").count() + t.matches("Turn on").count();
+    let all = read(&story(), "/settings/features").await;
+    let turning = read(&story(), "/settings/features?show=transition").await;
+    assert!(rows(&turning) < rows(&all), "{turning}");
+    assert!(!turning.contains("DNS over HTTPS for your resolvers"), "{turning}");
+    let t = read(&story(), "/settings/features?show=nonsense").await;
+    says(&t, &["DNS over HTTPS for your resolvers"]);
 }
 
 #[tokio::test]

@@ -26,6 +26,7 @@ pub(crate) fn done_words(what: &str, count: u64) -> Option<String> {
         "revoked" => "Token revoked; requests with it are refused".into(),
         "agent_revoked" => "Point of presence revoked".into(),
         "feature" => "Requested; progress is shown here".into(),
+        "feature_clean" => "Clean-up started; progress is shown here".into(),
         "feed_revoked" => "Feed revoked; its address no longer works".into(),
         "renamed" => "Organisation renamed".into(),
         "password" => "Password changed; your other sessions ended".into(),

@@ -26,6 +26,8 @@ impl Holder {
             seen_at: Timestamp::now(),
             uses,
             lacks: BTreeSet::new(),
+            fixed: BTreeMap::new(),
+            unable: BTreeSet::new(),
         };
         let mut processes: Vec<_> = uses.into_iter().map(process).collect();
         for process in &processes {

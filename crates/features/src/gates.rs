@@ -94,6 +94,11 @@ impl Gates {
         &self.0.lacks
     }
 
+    /// The features that flags fix in this process.
+    pub fn fixed(&self) -> BTreeMap<String, bool> {
+        self.0.gates.iter().filter_map(|(name, g)| Some(((*name).to_string(), g.fixed?))).collect()
+    }
+
     /// Begins a use; `None` when the feature is off, or when this process may count as dead to the others and the
     /// feature stores data that they may be deleting.
     pub fn enter(&self, name: &str) -> Option<Use> {
@@ -249,5 +254,6 @@ mod tests {
         let stored = [Feature::new(spec("doh-server").unwrap(), "0.1.0", jiff::Timestamp::UNIX_EPOCH)];
         gates.open(&stored);
         assert!(!gates.is_on("doh-server") && !gates.report(&stored)["doh-server"]);
+        assert_eq!(gates.fixed(), BTreeMap::from([("doh-server".to_string(), false)]));
     }
 }

@@ -43,6 +43,27 @@ impl State {
     }
 }
 
+/// Most tasks of a transition that are remembered as done: third parties choose those of their features.
+const DONE_MAX: usize = 20;
+
+/// A task of a transition that is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    /// The task.
+    pub task: Task,
+    /// When it was found to be done.
+    pub at: Timestamp,
+}
+
+/// Who asked for what is desired.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The name of the person or token.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
 /// A feature as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Feature {
@@ -50,6 +71,9 @@ pub struct Feature {
     pub name: String,
     /// What is asked for; `None`: the default.
     pub desired: Option<bool>,
+    /// Who asked for that; `None`: nobody yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
     /// Whether it is on by default.
     pub default: bool,
     /// How settled it is.
@@ -62,8 +86,14 @@ pub struct Feature {
     pub state: State,
     /// Tasks of the transition that are not done, in order.
     pub tasks: Vec<Task>,
-    /// When the state changed last.
+    /// When the state changed last; in a transition, when it began.
     pub changed_at: Timestamp,
+    /// In a transition with tasks: when no process reported the old value any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleared_at: Option<Timestamp>,
+    /// Tasks of the transition that are done, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub done: Vec<Done>,
     /// What a third party reports; `None`: a feature of this program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registered: Option<Registered>,
@@ -75,6 +105,7 @@ impl Feature {
         Feature {
             name: spec.name.into(),
             desired: None,
+            asked: None,
             default: spec.default,
             stage: spec.stage,
             since: spec.since.into(),
@@ -82,6 +113,8 @@ impl Feature {
             state: if spec.default { State::On } else { State::Off },
             tasks: Vec::new(),
             changed_at: now,
+            cleared_at: None,
+            done: Vec::new(),
             registered: None,
         }
     }
@@ -91,8 +124,17 @@ impl Feature {
         self.desired.unwrap_or(self.default)
     }
 
+    /// Asks for a value; nothing changes when it is asked for already.
+    pub fn ask(&mut self, desired: Option<bool>, by: &str, now: Timestamp) {
+        if self.desired != desired {
+            self.desired = desired;
+            self.asked = Some(Asked { by: by.into(), at: now });
+        }
+    }
+
     fn enter(&mut self, state: State, tasks: Vec<Task>, now: Timestamp) {
         (self.state, self.tasks, self.changed_at) = (state, tasks, now);
+        (self.cleared_at, self.done) = (None, Vec::new());
     }
 
     /// Carries out the part of a step that is in the state alone; false when there is nothing to write.
@@ -101,16 +143,42 @@ impl Feature {
             Step::BeginOn => self.enter(State::TurningOn, Vec::new(), now),
             Step::BeginOff(tasks) => self.enter(State::TurningOff, tasks.clone(), now),
             Step::Finish(state) => self.enter(*state, Vec::new(), now),
+            Step::Run(_) if self.cleared_at.is_none() => self.cleared_at = Some(now),
             Step::Run(_) | Step::Wait(_) | Step::Rest => return false,
         }
         true
     }
 
+    /// Begins to delete what is left of a feature that is off: the tasks of turning it off run again, and no use begins
+    /// meanwhile. False, and nothing changed, when it is not off or about to be on.
+    pub fn clean_up(&mut self, off_tasks: &[Task], now: Timestamp) -> bool {
+        let may_begin = self.state == State::Off && !self.is_wanted() && self.registered.is_none();
+        may_begin && self.advance(&Step::BeginOff(off_tasks.to_vec()), now)
+    }
+
     /// Marks the first task as done.
-    pub fn task_done(&mut self) {
+    pub fn task_done(&mut self, now: Timestamp) {
         if !self.tasks.is_empty() {
-            self.tasks.remove(0);
+            let task = self.tasks.remove(0);
+            self.remember(task, now);
         }
+    }
+
+    /// Replaces the tasks; those that are gone are done, one that is there again is not.
+    pub(crate) fn replace_tasks(&mut self, tasks: &[Task], now: Timestamp) {
+        self.done.retain(|d| !tasks.contains(&d.task));
+        for task in std::mem::replace(&mut self.tasks, tasks.to_vec()) {
+            if !tasks.contains(&task) {
+                self.remember(task, now);
+            }
+        }
+    }
+
+    fn remember(&mut self, task: Task, at: Timestamp) {
+        if self.done.len() >= DONE_MAX {
+            self.done.remove(0);
+        }
+        self.done.push(Done { task, at });
     }
 }
 

@@ -5,9 +5,9 @@
 //! and nothing is left.
 
 use crate::machine::{Feature, Report, State, Step, step};
-use crate::runner::Left;
+use crate::store::Left;
 use crate::table::{Stage, Task};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Seconds after its last report during which a process of a third party counts as live.
@@ -32,6 +32,13 @@ pub struct Declared {
     pub version: String,
     /// What it offers, in a few words.
     pub title: String,
+    /// Whether it may be turned on and off while its processes run; else flags of its own program set it.
+    #[serde(default = "is_dynamic")]
+    pub dynamic: bool,
+}
+
+fn is_dynamic() -> bool {
+    true
 }
 
 /// What one process of a third party reported.
@@ -56,11 +63,22 @@ pub struct ReportedLeft {
     pub left: Left,
 }
 
+/// A report may be of a later time than `now`: of another process of this program, or of before the clock was set back.
+fn is_live(reported: &ReportedUse, now: Timestamp) -> bool {
+    now.duration_since(reported.seen_at).as_secs().abs() < REPORT_SECONDS
+}
+
 /// The part of a [`Feature`] that only registered ones have.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registered {
     /// What it offers, in a few words.
     pub title: String,
+    /// Who registered it: the name of the person or token.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
+    /// True when only flags of its own program set it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_flag_only: bool,
     /// The last report of each process, by name.
     pub uses: Vec<ReportedUse>,
     /// What is stored, as it was reported last.
@@ -70,8 +88,7 @@ pub struct Registered {
 impl Registered {
     /// Reports of processes that count as live.
     pub fn live(&self, now: Timestamp) -> impl Iterator<Item = &ReportedUse> {
-        let since = now - SignedDuration::from_secs(REPORT_SECONDS);
-        self.uses.iter().filter(move |u| u.seen_at > since)
+        self.uses.iter().filter(move |u| is_live(u, now))
     }
 
     /// What is left of data, as reported.
@@ -148,6 +165,7 @@ impl Feature {
         let mut feature = Feature {
             name: name.into(),
             desired: None,
+            asked: None,
             default: false,
             stage: Stage::Alpha,
             since: String::new(),
@@ -155,6 +173,8 @@ impl Feature {
             state,
             tasks: Vec::new(),
             changed_at: now,
+            cleared_at: None,
+            done: Vec::new(),
             registered: Some(Registered::default()),
         };
         feature.declare(declared);
@@ -167,6 +187,7 @@ impl Feature {
         self.since.clone_from(&declared.version);
         if let Some(registered) = &mut self.registered {
             registered.title.clone_from(&declared.title);
+            registered.by_flag_only = !declared.dynamic;
         }
     }
 
@@ -180,9 +201,8 @@ impl Feature {
     ) -> Reported {
         let Some(old) = self.registered.clone() else { return Reported::Again };
         let mut new = old.clone();
-        let is_live = |u: &ReportedUse| now.duration_since(u.seen_at).as_secs() < REPORT_SECONDS;
         let is_replaced = |u: &ReportedUse| is_whole || uses.iter().any(|n| n.process == u.process);
-        new.uses.retain(|u| is_live(u) && !is_replaced(u));
+        new.uses.retain(|u| is_live(u, now) && !is_replaced(u));
         new.uses.extend(uses);
         new.uses.sort_by(|a, b| a.process.cmp(&b.process));
         if new.uses.len() > REPORTERS_MAX || new.uses.windows(2).any(|w| w[0].process == w[1].process) {
@@ -195,11 +215,12 @@ impl Feature {
         };
         // Coming back is news too: others may be about to write that the process is gone.
         let mut live_before = old.clone();
-        live_before.uses.retain(is_live);
+        live_before.uses.retain(|u| is_live(u, now));
         let said = without_time(&new);
         let says_same = said == without_time(&old) && said == without_time(&live_before);
-        let age =
-            |(new, old): (&ReportedUse, &ReportedUse)| new.seen_at.duration_since(old.seen_at).as_secs();
+        let age = |(new, old): (&ReportedUse, &ReportedUse)| {
+            new.seen_at.duration_since(old.seen_at).as_secs().abs()
+        };
         let is_recent = new.uses.iter().zip(&old.uses).all(|pair| age(pair) < REPORT_AGAIN_SECONDS);
         self.registered = Some(new);
         match (self.settle(now) || !says_same, is_recent) {
@@ -215,135 +236,18 @@ impl Feature {
         let live: Vec<_> = registered.live(now).collect();
         let reports: Vec<_> = live.iter().map(|u| Report { process: &u.process, used: u.used }).collect();
         let tasks = registered.tasks();
-        let before = (self.state, self.tasks.clone());
+        let before = (self.state, self.tasks.clone(), self.cleared_at);
         loop {
             if self.state == State::TurningOff {
-                self.tasks.clone_from(&tasks);
+                self.replace_tasks(&tasks, now);
             }
             let next = step(self, &reports, &tasks);
             if matches!(next, Step::Rest) || !self.advance(&next, now) {
-                return (self.state, &self.tasks) != (before.0, &before.1);
+                return (self.state, &self.tasks, self.cleared_at) != (before.0, &before.1, before.2);
             }
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::UNIX_EPOCH + SignedDuration::from_secs(seconds)
-    }
-
-    fn reported(process: &str, used: bool, seconds: i64) -> Vec<ReportedUse> {
-        vec![ReportedUse { process: process.into(), version: "2.1".into(), used, seen_at: at(seconds) }]
-    }
-
-    fn left(n: u64) -> Option<Vec<ReportedLeft>> {
-        let names = (0..n).map(|i| format!("invoice-{i}")).collect();
-        Some(vec![ReportedLeft { data: "invoices".into(), left: Left { count: n, names } }])
-    }
-
-    fn feature() -> Feature {
-        let declared =
-            Declared { default: false, stage: Stage::Beta, version: "2.1".into(), title: "invoices".into() };
-        Feature::registered("invoices.billing.example", &declared, "0.1.0", at(0))
-    }
-
-    #[test]
-    fn it_goes_on_and_off_as_its_processes_report() {
-        let mut f = feature();
-        assert_eq!(f.state, State::Off);
-        f.report(reported("a", false, 1), None, false, at(1));
-        f.report(reported("b", false, 1), None, false, at(1));
-        f.desired = Some(true);
-        assert!(f.settle(at(2)));
-        assert_eq!(f.state, State::TurningOn, "two processes report Off");
-        f.report(reported("a", true, 3), left(2), false, at(3));
-        assert_eq!(f.state, State::TurningOn, "one does");
-        f.report(reported("b", true, 4), None, false, at(4));
-        assert_eq!(f.state, State::On);
-        f.desired = Some(false);
-        f.settle(at(5));
-        assert_eq!((f.state, f.tasks.len()), (State::TurningOff, 1));
-        f.report(reported("a", false, 6), None, false, at(6));
-        f.report(reported("b", false, 6), left(1), false, at(6));
-        assert_eq!(f.state, State::TurningOff, "an invoice is left");
-        assert_eq!(f.registered.as_ref().unwrap().left("invoices").names, ["invoice-0"]);
-        f.report(reported("b", false, 7), left(0), false, at(7));
-        assert_eq!((f.state, f.tasks.len()), (State::Off, 0));
-    }
-
-    #[test]
-    fn a_process_that_reports_no_more_is_not_waited_for() {
-        let mut f = feature();
-        f.desired = Some(true);
-        f.report(reported("a", true, 1), None, false, at(1));
-        assert_eq!(f.state, State::On);
-        f.desired = Some(false);
-        assert!(f.settle(at(2)) && !f.settle(at(REPORT_SECONDS)));
-        assert_eq!(f.state, State::TurningOff);
-        assert!(f.settle(at(1 + REPORT_SECONDS)));
-        assert_eq!(f.state, State::Off);
-        // The next report takes it out of the list.
-        f.report(reported("b", false, 90), None, false, at(90));
-        assert_eq!(f.registered.unwrap().uses.len(), 1);
-    }
-
-    #[test]
-    fn a_report_that_says_the_same_is_stored_every_few_seconds_only() {
-        let mut f = feature();
-        assert_eq!(f.report(reported("a", false, 1), left(0), false, at(1)), Reported::Changed);
-        assert_eq!(f.clone().report(reported("a", false, 3), None, false, at(3)), Reported::Again);
-        assert_eq!(f.report(reported("a", false, 7), None, false, at(7)), Reported::Seen);
-        let whole = f.report(reported("b", false, 8), None, true, at(8));
-        assert_eq!((whole, f.registered.unwrap().uses.len()), (Reported::Changed, 1), "a is gone");
-    }
-
-    #[test]
-    fn a_process_that_comes_back_is_a_change() {
-        let mut f = feature();
-        assert_eq!(f.report(reported("a", true, 1), None, false, at(1)), Reported::Changed);
-        assert_eq!(f.report(reported("a", true, 50), None, false, at(50)), Reported::Seen);
-        let back = 50 + REPORT_SECONDS;
-        assert_eq!(f.report(reported("a", true, back), None, false, at(back)), Reported::Changed);
-    }
-
-    #[test]
-    fn a_report_with_too_many_processes_or_one_twice_is_not_taken() {
-        let mut f = feature();
-        let many = |n: usize, from: usize| -> Vec<_> {
-            (from..from + n).flat_map(|i| reported(&format!("p-{i}"), true, 1)).collect()
-        };
-        assert_eq!(f.report(many(REPORTERS_MAX, 0), None, false, at(1)), Reported::Changed);
-        let before = f.clone();
-        for (uses, is_whole) in [
-            (reported("one-more", true, 2), false),
-            (many(REPORTERS_MAX + 1, 0), true),
-            ([reported("a", true, 2), reported("a", false, 2)].concat(), true),
-        ] {
-            assert_eq!(f.report(uses, left(1), is_whole, at(2)), Reported::Refused);
-            assert_eq!(f, before, "nothing of it was taken");
-        }
-        assert_eq!(f.report(many(REPORTERS_MAX, 50), None, true, at(2)), Reported::Changed);
-        let later = 2 + REPORT_SECONDS;
-        assert_eq!(f.report(reported("one-more", true, later), None, false, at(later)), Reported::Changed);
-    }
-
-    #[test]
-    fn names_have_a_domain_that_is_not_ours() {
-        assert_eq!(check_name("invoices.billing.example"), Ok(()));
-        for name in ["doh-server", "invoices.billing"] {
-            assert_eq!(check_name(name), Err(NameError::Unqualified), "{name}");
-        }
-        for name in ["", "A.billing.example", "a..example", "-a.billing.example", &"a.".repeat(127)] {
-            assert_eq!(check_name(name), Err(NameError::Syntax), "{name}");
-        }
-        for suffix in RESERVED {
-            assert_eq!(check_name(&format!("a.b.{suffix}")), Err(NameError::Reserved(suffix)));
-        }
-        assert_eq!(check_name("a.notk8s.io"), Ok(()));
-        assert!(crate::FEATURES.iter().all(|s| !is_registered_name(s.name)));
-    }
-}
+mod tests;

@@ -4,11 +4,10 @@ use crate::duty::Duty;
 use crate::gates::Gates;
 use crate::leader::leader;
 use crate::machine::{Feature, Report, Step, step};
+use crate::store::{FeatureStore, Process, StoreError, Stored, leading};
 use crate::table::{FEATURES, Task, spec};
-use crate::version::{minor, releases_between};
-use async_trait::async_trait;
+use crate::version::{KEPT_VERSIONS, minor, releases_between};
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -31,81 +30,6 @@ const STEPS_MAX: usize = 16;
 /// same, and reads what changed meanwhile.
 const CLEANS_MAX: u32 = 32;
 const CLEAN_TIME: Duration = Duration::from_secs(3);
-/// Releases for which a feature is kept that this program does not know.
-const KEPT_VERSIONS: u64 = 3;
-
-/// Why a store call failed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StoreError {
-    /// The database does not answer: try again later.
-    #[error("the database is not available: {0}")]
-    Unavailable(String),
-    /// Data of this name are not known to this version of the program.
-    #[error("stored data “{0}” are not known to this version")]
-    UnknownData(String),
-}
-
-/// A running process, as it announces itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Process {
-    /// Its identity, different after a restart.
-    pub id: String,
-    /// The version of the program.
-    pub version: String,
-    /// When it started.
-    pub started_at: Timestamp,
-    /// When it announced itself last.
-    pub seen_at: Timestamp,
-    /// Whether it uses each feature it knows.
-    pub uses: BTreeMap<String, bool>,
-    /// Settings that features need and it does not have.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub lacks: BTreeSet<String>,
-}
-
-/// A stored feature with the position that a write must still find.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
-    /// Increases with every write.
-    pub rv: i64,
-    /// The feature.
-    pub feature: Feature,
-}
-
-/// What is left of some data.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Left {
-    /// How many.
-    pub count: u64,
-    /// The names of some of them.
-    pub names: Vec<String>,
-}
-
-/// What the lifecycle needs of the store.
-#[async_trait]
-pub trait FeatureStore: Send + Sync {
-    /// All features, by name.
-    async fn features(&self) -> Result<Vec<Stored>, StoreError>;
-    /// Features of third parties that are in a transition, of other organisations than the first: those that were
-    /// written after a position, in this order, at most `limit`.
-    async fn turning_elsewhere(&self, after: i64, limit: u32) -> Result<Vec<Stored>, StoreError>;
-    /// Adds a feature unless it is there.
-    async fn add_feature(&self, feature: &Feature, now: Timestamp) -> Result<(), StoreError>;
-    /// Writes a feature that is still at `rv`; false when it is not.
-    async fn write_feature(&self, rv: i64, feature: &Feature, now: Timestamp) -> Result<bool, StoreError>;
-    /// Removes a feature that no supported version knows.
-    async fn forget_feature(&self, name: &str, now: Timestamp) -> Result<(), StoreError>;
-    /// Announces a process.
-    async fn announce(&self, process: &Process) -> Result<(), StoreError>;
-    /// Removes a process that stops, and those not seen since an instant.
-    async fn retire(&self, id: Option<&str>, unseen_since: Timestamp) -> Result<(), StoreError>;
-    /// Processes that announced themselves after an instant, by identity.
-    async fn processes(&self, since: Timestamp) -> Result<Vec<Process>, StoreError>;
-    /// Deletes some of the data; how many. 0 means that none are left.
-    async fn clean(&self, data: &str, now: Timestamp) -> Result<u64, StoreError>;
-    /// What is left of the data.
-    async fn left(&self, data: &str) -> Result<Left, StoreError>;
-}
 
 /// What one call of [`Runner::tick`] found, for metrics and logs.
 #[derive(Debug, Clone, Default)]
@@ -146,6 +70,8 @@ pub struct Runner<S: ?Sized> {
     /// When this process last looked at features of other organisations, and the position up to which.
     elsewhere: Mutex<Option<(Timestamp, i64)>>,
     duties: Mutex<Vec<Duty>>,
+    /// Tasks about data that the store of this version does not know.
+    unable: Mutex<Vec<Task>>,
 }
 
 impl<S: FeatureStore + ?Sized> Runner<S> {
@@ -153,8 +79,9 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
     pub fn new(store: Arc<S>, gates: Gates, id: String, version: &'static str, now: Timestamp) -> Self {
         let (announced, announcements) = (Mutex::new(None), Mutex::default());
         let elsewhere = Mutex::new(None);
-        let duties = Mutex::default();
-        Runner { store, gates, id, version, started_at: now, announced, announcements, elsewhere, duties }
+        let (duties, unable) = (Mutex::default(), Mutex::default());
+        let started_at = now;
+        Runner { store, gates, id, version, started_at, announced, announcements, elsewhere, duties, unable }
     }
 
     /// Work that one of the processes does. It is this one's when a [`Runner::tick`] finds so.
@@ -190,10 +117,18 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
                     }
                     continue;
                 }
-                if !self.leads(&next.name, &live)
-                    || !self.carry_on(&mut next, &live, &mut cleans, now).await?
-                {
+                if leading(&next.name, &live) != Some(self.id.as_str()) {
                     continue;
+                }
+                match self.carry_on(&mut next, &live, &mut cleans, now).await {
+                    Ok(true) => {}
+                    // The next announcement says so, and a process that knows the task leads.
+                    Err(StoreError::UnknownData(_)) => {
+                        self.skip(&next);
+                        continue;
+                    }
+                    Ok(false) => continue,
+                    Err(e) => return Err(e),
                 }
                 if self.store.write_feature(s.rv, &next, now).await? && !next.state.is_transition() {
                     finished.push(next);
@@ -259,15 +194,32 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             if *announced_at != p.seen_at {
                 (*announced_at, *read_at) = (p.seen_at, now);
             }
+            // The clock of this process was set back: without it a dead one counted as live for as long.
+            *read_at = (*read_at).min(now);
             now.duration_since(*read_at) < SignedDuration::from_secs(LIVE_SECONDS)
         };
         all.into_iter().filter(is_live).collect()
     }
 
-    fn leads(&self, name: &str, live: &[Process]) -> bool {
-        // A process that does not know the feature does not know its tasks either.
-        let able = live.iter().filter(|p| p.uses.contains_key(name)).map(|p| p.id.as_str());
-        leader(name, able) == Some(self.id.as_str())
+    /// Remembers that this version does not know the next task of a feature.
+    fn skip(&self, feature: &Feature) {
+        let mut unable = self.unable.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(task) = feature.tasks.first().filter(|t| !unable.contains(t)) {
+            unable.push(task.clone());
+        }
+    }
+
+    /// Features whose next task this version does not know.
+    fn unable(&self, features: &[Feature]) -> BTreeSet<String> {
+        let mut unable = self.unable.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // One that is wanted again goes on without its tasks.
+        let is_ours = |f: &Feature| f.registered.is_none() && !f.is_wanted();
+        let next = |f: &Feature| f.tasks.first().filter(|_| is_ours(f)).cloned();
+        unable.retain(|task| features.iter().any(|f| next(f).as_ref() == Some(task)));
+        let is_unable = |f: &&Feature| {
+            next(f).is_some_and(|task| matches!(task, Task::Unknown(_)) || unable.contains(&task))
+        };
+        features.iter().filter(is_unable).map(|f| f.name.clone()).collect()
     }
 
     /// One step; true when the feature changed and is to be written.
@@ -284,25 +236,29 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             .map(|p| Report { process: &p.id, used: p.uses.get(&feature.name).copied().unwrap_or(false) })
             .collect();
         let next = step(feature, &reports, &spec.tasks());
+        if feature.advance(&next, now) {
+            return Ok(true);
+        }
         match &next {
             Step::Run(Task::WaitUntilGone { data }) => {
                 let is_gone = self.store.left(data).await?.count == 0;
                 if is_gone {
-                    feature.task_done();
+                    feature.task_done(now);
                 }
                 Ok(is_gone)
             }
             Step::Run(Task::Clean { data }) => {
                 while cleans.may_begin() {
                     if self.store.clean(data, now).await? == 0 {
-                        feature.task_done();
+                        feature.task_done(now);
                         return Ok(true);
                     }
                 }
                 // The next call goes on.
                 Ok(false)
             }
-            _ => Ok(feature.advance(&next, now)),
+            Step::Run(task @ Task::Unknown(_)) => Err(StoreError::UnknownData(task.words())),
+            _ => Ok(false),
         }
     }
 
@@ -349,12 +305,15 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             seen_at: now,
             uses: self.gates.report(features),
             lacks: self.gates.lacks().clone(),
+            fixed: self.gates.fixed(),
+            unable: self.unable(features),
         };
         let last = self.announced.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         let last_is_none = last.is_none();
         let is_fresh = last.is_some_and(|l| {
-            l.uses == process.uses
-                && now.duration_since(l.seen_at) < SignedDuration::from_secs(ANNOUNCE_SECONDS)
+            (&l.uses, &l.unable) == (&process.uses, &process.unable)
+                // Either way: a clock that is set back must not keep this process silent.
+                && now.duration_since(l.seen_at).as_secs().abs() < ANNOUNCE_SECONDS
         });
         if !is_fresh {
             if last_is_none {

@@ -1,13 +1,15 @@
 //! Whether the program may be exchanged for a newer or an older one. Pure.
 
 use crate::machine::{Feature, State};
-use crate::runner::Process;
+use crate::store::Process;
+use crate::table::spec;
 use crate::version::minor;
 
 /// Why it is not safe to upgrade now; `None` when it is. A transition that one version began is ended by it.
 pub fn upgrade_blocker(features: &[Feature], live: &[Process]) -> Option<String> {
-    // Those of third parties are carried on by their own processes.
-    let mut own = features.iter().filter(|f| f.registered.is_none());
+    // Those of third parties are carried on by their own processes, and one that only a newer version knows is ended by
+    // that version: waiting with the upgrade would not help.
+    let mut own = features.iter().filter(|f| f.registered.is_none() && spec(&f.name).is_some());
     if let Some(f) = own.find(|f| f.state.is_transition()) {
         return Some(format!("{} is {}: wait until that ends, or set it back", f.name, f.state.as_str()));
     }
@@ -56,7 +58,6 @@ pub fn downgrade_blocker(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::spec;
     use jiff::Timestamp;
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,22 +70,28 @@ mod tests {
     fn process(id: &str, version: &str) -> Process {
         let at = Timestamp::UNIX_EPOCH;
         let (uses, lacks) = (BTreeMap::new(), BTreeSet::new());
-        Process { id: id.into(), version: version.into(), started_at: at, seen_at: at, uses, lacks }
+        let (fixed, unable) = (BTreeMap::new(), BTreeSet::new());
+        let (id, version) = (id.into(), version.into());
+        Process { id, version, started_at: at, seen_at: at, uses, lacks, fixed, unable }
     }
 
     #[test]
     fn a_transition_and_a_roll_out_block_an_upgrade() {
-        let (on, turning) = (feature("a", "0.1", State::On), feature("b", "0.1", State::TurningOff));
+        let on = feature("network-claim", "0.1", State::On);
+        let turning = feature("doh-server", "0.1", State::TurningOff);
         let live = [process("one", "0.9.1"), process("two", "0.9.4")];
         assert_eq!(upgrade_blocker(std::slice::from_ref(&on), &live), None, "patches are the same release");
         let why = upgrade_blocker(&[on.clone(), turning.clone()], &live).unwrap();
-        assert!(why.starts_with("b is TurningOff"), "{why}");
+        assert!(why.starts_with("doh-server is TurningOff"), "{why}");
+        let newer = feature("of-a-newer-version", "1.3", State::TurningOff);
+        assert_eq!(upgrade_blocker(&[newer], &live), None, "only an upgrade ends it");
         let mut theirs = turning;
         let declared = crate::Declared {
             default: false,
             stage: crate::Stage::Alpha,
             version: "1".into(),
             title: String::new(),
+            dynamic: true,
         };
         theirs.registered = Feature::registered("b", &declared, "0.1.0", Timestamp::UNIX_EPOCH).registered;
         assert_eq!(upgrade_blocker(&[theirs], &live), None, "their own processes carry it on");

@@ -1,6 +1,7 @@
 //! The features of this version: one row each.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// How settled a feature is.
@@ -27,7 +28,7 @@ impl Stage {
 }
 
 /// A step of turning a feature off. `data` names what it is about in the words of the store.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Task {
     /// Deletes stored data. Safe to repeat.
@@ -40,6 +41,9 @@ pub enum Task {
         /// Such as `network-claims`.
         data: String,
     },
+    /// A task that another version stored, as it was read: writing the feature keeps it for the version that knows it.
+    #[serde(untagged)]
+    Unknown(Map<String, Value>),
 }
 
 impl Task {
@@ -47,6 +51,7 @@ impl Task {
     pub fn data(&self) -> &str {
         match self {
             Task::Clean { data } | Task::WaitUntilGone { data } => data,
+            Task::Unknown(fields) => fields.get("data").and_then(Value::as_str).unwrap_or_default(),
         }
     }
 
@@ -59,6 +64,10 @@ impl Task {
         match self {
             Task::Clean { .. } => format!("Delete {what}"),
             Task::WaitUntilGone { .. } => format!("Wait until no {what} are left"),
+            Task::Unknown(fields) => {
+                let task = fields.get("do").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
+                format!("A task of another version: {}", format!("{task} {what}").trim())
+            }
         }
     }
 }
@@ -78,6 +87,8 @@ pub struct Spec {
     pub title: &'static str,
     /// What is refused while it is off.
     pub guards: &'static str,
+    /// Whether it may be turned on and off while processes run; else only the flag `--feature` of each process sets it.
+    pub dynamic: bool,
     /// Settings of which a process must have at least one, or it can't be turned on; none: it needs no setting.
     pub needs: &'static [&'static str],
     /// Deletes these stored data when turned off, after `waits_for`.
@@ -110,6 +121,7 @@ macro_rules! channel {
             since: "0.1",
             title: concat!("notifications by ", $title),
             guards: concat!("sending to channels of the kind ", $kind, ", and adding them"),
+            dynamic: true,
             needs: $needs,
             cleans: &["channel-tests"],
             waits_for: &[concat!("channels/", $kind)],
@@ -134,6 +146,7 @@ pub const FEATURES: &[Spec] = &[
         since: "0.1",
         title: "DNS over HTTPS for your resolvers and browsers",
         guards: "answers at /dns-query and /resolve",
+        dynamic: true,
         needs: &[],
         cleans: &[],
         waits_for: &[],
@@ -145,6 +158,7 @@ pub const FEATURES: &[Spec] = &[
         since: "0.1",
         title: "set up records at the DNS provider in one click",
         guards: "one-click links of providers, and links to customer pages",
+        dynamic: true,
         needs: &[],
         cleans: &["connect-links"],
         waits_for: &[],
@@ -156,6 +170,7 @@ pub const FEATURES: &[Spec] = &[
         since: "0.1",
         title: "points of presence",
         guards: "joining, work for points of presence, and their answers",
+        dynamic: true,
         needs: &[],
         cleans: &["agent-tokens", "agent-questions", "fleet-set", "fleet-key"],
         waits_for: &["agents"],
@@ -167,6 +182,7 @@ pub const FEATURES: &[Spec] = &[
         since: "0.1",
         title: "registry of address space",
         guards: "creating and changing claims; they can still be read and released",
+        dynamic: true,
         needs: &[],
         cleans: &["released-prefixes", "listed-blocks"],
         waits_for: &["network-claims"],
@@ -178,6 +194,7 @@ pub const FEATURES: &[Spec] = &[
         since: "0.1",
         title: "tools for visitors without an account",
         guards: "what visitors ask the tools that --open-tools names",
+        dynamic: true,
         needs: &["DOMAINSCOPE_OPEN_TOOLS"],
         cleans: &[],
         waits_for: &[],
@@ -189,6 +206,7 @@ pub const FEATURES: &[Spec] = &[
         since: "0.1",
         title: "places of Globalping and RIPE Atlas",
         guards: "measurements at these networks, which learn the names that are looked at",
+        dynamic: true,
         needs: &["DOMAINSCOPE_GLOBALPING_URL", "DOMAINSCOPE_ATLAS_KEY"],
         cleans: &["third-party-usage"],
         waits_for: &[],
@@ -209,6 +227,20 @@ pub fn alerts(kind: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_task_of_another_version_is_written_as_it_was_read() {
+        let text = r#"{"data":"old-links","days":3,"do":"archive_all"}"#;
+        let task: Task = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&task).unwrap(), text);
+        assert_eq!(
+            (task.data(), task.words().as_str()),
+            ("old-links", "A task of another version: archive all old links")
+        );
+        let ours = r#"{"do":"clean","data":"connect-links"}"#;
+        assert_eq!(serde_json::from_str::<Task>(ours).unwrap(), Task::Clean { data: "connect-links".into() });
+        assert_eq!(serde_json::to_string(&serde_json::from_str::<Task>(ours).unwrap()).unwrap(), ours);
+    }
 
     #[test]
     fn names_are_labels_in_order_and_each_row_is_complete() {

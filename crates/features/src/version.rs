@@ -17,9 +17,27 @@ pub(crate) fn releases_between(older: &str, newer: &str) -> u64 {
     }
 }
 
+/// Releases for which a feature is kept that this program does not know.
+pub(crate) const KEPT_VERSIONS: u64 = 3;
+
+/// The release that forgets a feature which no version after `known_by` knows.
+pub fn kept_until(known_by: &str) -> String {
+    let (major, minor) = minor(known_by);
+    format!("{major}.{}", minor.saturating_add(KEPT_VERSIONS).saturating_add(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_release_that_forgets_is_the_first_that_is_more_than_three_ahead() {
+        let until = kept_until("0.2.4");
+        assert_eq!(until, "0.6");
+        assert!(releases_between("0.2.4", &until) > KEPT_VERSIONS);
+        assert!(releases_between("0.2.4", "0.5.9") <= KEPT_VERSIONS);
+        assert_eq!(kept_until("1.0"), "1.4");
+    }
 
     #[test]
     fn a_major_step_is_one_release() {

@@ -1,77 +1,18 @@
 //! The lifecycle over a store in memory: every walk of it keeps the promises, whatever process dies when.
 
 mod support;
+mod versions;
 
 use features::{
-    Declared, FEATURES, Feature, FeatureStore as _, Gates, LIVE_SECONDS, Process, REPORT_SECONDS,
+    Declared, FEATURES, Feature, FeatureStore as _, Gates, LIVE_SECONDS, Process, Progress, REPORT_SECONDS,
     ReportedUse, Runner, Stage, State, Task, spec,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use support::Memory;
-
-/// Runs a future that never waits: the store in memory answers at once.
-fn now_or_never<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("the store in memory does not wait"),
-    }
-}
-
-struct Member {
-    runner: Runner<Memory>,
-    gates: Gates,
-    use_held: Option<features::Use>,
-}
-
-struct World {
-    store: Arc<Memory>,
-    members: Vec<Member>,
-    born: usize,
-    now: Timestamp,
-}
-
-impl World {
-    fn new(members: usize) -> Self {
-        let now = "2026-11-20T12:00:00Z".parse().unwrap();
-        let mut world = World { store: Arc::default(), members: Vec::new(), born: 0, now };
-        (0..members).for_each(|_| world.join());
-        world.tick_all();
-        world
-    }
-
-    fn join(&mut self) {
-        self.born += 1;
-        let gates = Gates::default();
-        let id = format!("p-{}", self.born);
-        let runner = Runner::new(self.store.clone(), gates.clone(), id, "0.1.0", self.now);
-        self.members.push(Member { runner, gates, use_held: None });
-    }
-
-    fn tick(&self, at: usize) {
-        now_or_never(self.members[at].runner.tick(self.now)).unwrap();
-    }
-
-    fn tick_all(&mut self) {
-        self.now += SignedDuration::from_secs(1);
-        (0..self.members.len()).for_each(|at| self.tick(at));
-    }
-
-    /// Time in which dead processes are found to be dead, and what is left of a transition ends.
-    fn settle(&mut self) {
-        self.members.iter_mut().for_each(|m| m.use_held = None);
-        (0..LIVE_SECONDS + 6).for_each(|_| self.tick_all());
-    }
-
-    fn state(&self, name: &str) -> State {
-        self.store.feature(name).state
-    }
-}
+use support::world::{Member, World, now_or_never};
 
 #[test]
 fn each_feature_goes_on_off_and_on_again_and_leaves_nothing() {
@@ -143,6 +84,37 @@ fn a_process_that_deletes_for_long_announces_itself_and_lets_people_change_their
 }
 
 #[test]
+fn a_clean_up_deletes_what_is_left_and_turns_nothing_on() {
+    const NAME: &str = "domain-connect-apply";
+    let tasks = spec(NAME).unwrap().tasks();
+    let mut w = World::new(2);
+    let asked = |w: &World| {
+        let (now, mut begun) = (w.now, false);
+        w.store.change(NAME, |f| begun = f.clean_up(&tasks, now));
+        begun
+    };
+    assert!(!asked(&w), "it is on");
+    w.store.desire(NAME, Some(false));
+    w.settle();
+    w.store.put("connect-links", 400);
+    assert!(asked(&w) && !asked(&w), "once is enough");
+    assert_eq!(w.state(NAME), State::TurningOff);
+    // Its leader dies in the middle; the other goes on, and no use begins.
+    w.tick_all();
+    w.members.remove(0);
+    for _ in 0..LIVE_SECONDS + 6 {
+        w.tick_all();
+        assert!(w.members.iter().all(|m| m.gates.enter(NAME).is_none()));
+    }
+    assert_eq!((w.state(NAME), w.store.count("connect-links")), (State::Off, 0));
+    // What is about to be turned on is not cleaned.
+    w.store.desire(NAME, Some(true));
+    assert!(!asked(&w));
+    w.settle();
+    assert_eq!(w.state(NAME), State::On);
+}
+
+#[test]
 fn a_process_with_a_flag_of_its_own_keeps_the_transition_waiting() {
     let mut w = World::new(2);
     let fixed = BTreeMap::from([("doh-server".to_string(), true)]);
@@ -191,6 +163,10 @@ enum Happens {
     EndUse(usize),
     /// Seconds pass.
     Wait(u8),
+    /// The clock is set back by seconds.
+    SetBack(u8),
+    /// A clean-up of what is left is asked for.
+    CleanUp,
 }
 
 fn happens() -> impl Strategy<Value = Happens> {
@@ -202,6 +178,8 @@ fn happens() -> impl Strategy<Value = Happens> {
         2 => (0..4_usize).prop_map(Happens::Use),
         2 => (0..4_usize).prop_map(Happens::EndUse),
         1 => (0..4_u8).prop_map(Happens::Wait),
+        1 => (1..90_u8).prop_map(Happens::SetBack),
+        1 => Just(Happens::CleanUp),
     ]
 }
 
@@ -235,12 +213,24 @@ proptest! {
                 Happens::EndUse(at) if n > 0 => w.members[at % n].use_held = None,
                 // Live processes announce themselves more often than that.
                 Happens::Wait(seconds) => for _ in 0..seconds { w.tick_all(); },
+                Happens::SetBack(seconds) => w.now -= SignedDuration::from_secs(seconds.into()),
+                Happens::CleanUp => {
+                    let (now, tasks) = (w.now, spec(NAME).unwrap().tasks());
+                    w.store.change(NAME, |f| { f.clean_up(&tasks, now); });
+                }
                 _ => {}
             }
             if w.members.iter().any(|m| m.use_held.is_some()) {
                 prop_assert_ne!(w.state(NAME), State::Off);
                 prop_assert_eq!(w.store.count("connect-links"), 25);
             }
+            // In a transition one step runs, those before it are done and those after it are not.
+            let steps = features::steps(&w.store.feature(NAME), false);
+            let rank = |p: Progress| [Progress::Done, Progress::Running, Progress::Queued].iter().position(|q| *q == p);
+            prop_assert!(steps.is_sorted_by_key(|s| rank(s.progress)));
+            let running = steps.iter().filter(|s| s.progress == Progress::Running).count();
+            prop_assert_eq!(running, usize::from(w.state(NAME).is_transition()));
+            prop_assert!(steps.iter().all(|s| s.took().is_none_or(|t| !t.is_negative())));
             if w.store.count("connect-links") == 0 {
                 w.store.put("connect-links", 25);
             }
@@ -248,7 +238,7 @@ proptest! {
         w.settle();
         let feature = w.store.feature(NAME);
         prop_assert_eq!(feature.state, if feature.is_wanted() { State::On } else { State::Off });
-        prop_assert!(feature.tasks.is_empty());
+        prop_assert!(feature.tasks.is_empty() && feature.done.is_empty() && feature.cleared_at.is_none());
     }
 }
 
@@ -303,6 +293,8 @@ fn clocks_that_differ_by_thirty_seconds_change_nothing() {
         seen_at: begin + SignedDuration::from_hours(1),
         uses: BTreeMap::new(),
         lacks: BTreeSet::new(),
+        fixed: BTreeMap::new(),
+        unable: BTreeSet::new(),
     };
     now_or_never(store.announce(&ahead)).unwrap();
     let gates = Gates::default();
@@ -314,8 +306,13 @@ fn clocks_that_differ_by_thirty_seconds_change_nothing() {
 #[test]
 fn one_process_looks_at_other_organisations_now_and_then_and_reaches_all() {
     let mut w = World::new(3);
-    let declared =
-        Declared { default: false, stage: Stage::Alpha, version: "1".into(), title: String::new() };
+    let declared = Declared {
+        default: false,
+        stage: Stage::Alpha,
+        version: "1".into(),
+        title: String::new(),
+        dynamic: true,
+    };
     let turning = |name: &str, now: Timestamp| {
         let mut f = Feature::registered(name, &declared, "0.1.0", now);
         let process = |seen_at| ReportedUse { process: "a".into(), version: "1".into(), used: true, seen_at };

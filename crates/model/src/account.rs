@@ -370,6 +370,7 @@ pub fn action_label(action: &str) -> &str {
         "network.release" => "Claim of address space released",
         "network.block" => "Block of address space listed",
         "network.unblock" => "Block of address space removed from the list",
+        "feature.clean" => "Clean-up of a feature started",
         "feature.change" => "Labels, annotations or finalizers of a feature changed",
         "feature.delete" => "Feature of a third party deleted",
         "feature.register" => "Feature of a third party registered",

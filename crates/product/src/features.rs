@@ -1,24 +1,25 @@
 //! Features: where each stands, and turning them on and off.
 
+mod asking;
 mod registered;
 
 use super::{Services, unavailable};
 use ::features::{
     Closed, Earlier, FEATURES, Feature, LIVE_SECONDS, Left, Process, Registered, SKEW_SECONDS, State,
-    StoreError, Task, Use, downgrade_blocker, leader, spec, upgrade_blocker,
+    StoreError, Task, Use, downgrade_blocker, kept_until, leading, spec, upgrade_blocker,
 };
+pub use asking::{ask_feature, clean_feature};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use model::Timestamp;
-use model::account::Actor;
 use model::ids::{Caller, LogPosition, OrgId};
 use service::policy::{Action, authorize};
 use service::{
     ApiError, ApiResult, FeatureBackend, FeatureDraft, FeatureReport, FeatureTask, FeatureUse, FeatureView,
     FeaturesReport,
 };
-use std::collections::{BTreeMap, BTreeSet};
-use store::{FeatureWrite, Store, StoredFeature};
+use std::collections::BTreeMap;
+use store::{Store, StoredFeature};
 
 /// Most features of one organisation that are read.
 const FEATURES_MAX: u32 = 1_000;
@@ -73,7 +74,6 @@ async fn view(
         return Ok(registered_view((rv, metadata, created_at), feature, &registered, now));
     }
     let spec = spec(&feature.name);
-    let able = live.iter().filter(|p| p.uses.contains_key(&feature.name)).map(|p| p.id.as_str());
     let leftovers = match spec.filter(|_| feature.state == State::Off) {
         Some(spec) => {
             let mut all = tasks(store, known, spec.tasks()).await?;
@@ -87,6 +87,7 @@ async fn view(
         version: p.version.clone(),
         seen_at: p.seen_at,
         used: p.uses.get(&feature.name).copied(),
+        is_fixed: p.fixed.contains_key(&feature.name),
     });
     Ok(FeatureView {
         rv,
@@ -94,7 +95,9 @@ async fn view(
         created_at,
         title: spec.map(|s| s.title.to_string()).unwrap_or_default(),
         guards: spec.map(|s| s.guards.to_string()).unwrap_or_default(),
-        leader: leader(&feature.name, able).map(str::to_owned),
+        dynamic: spec.is_none_or(|s| s.dynamic),
+        kept_until: spec.is_none().then(|| kept_until(&feature.known_by)),
+        leader: leading(&feature.name, live).map(str::to_owned),
         tasks: tasks(store, known, feature.tasks.clone()).await?,
         uses: uses.collect(),
         leftovers,
@@ -125,6 +128,7 @@ fn registered_view(
         version: u.version.clone(),
         seen_at: u.seen_at,
         used: Some(u.used),
+        is_fixed: false,
     });
     let is_off = feature.state == State::Off;
     FeatureView {
@@ -133,6 +137,8 @@ fn registered_view(
         created_at,
         title: registered.title.clone(),
         guards: String::new(),
+        dynamic: !registered.by_flag_only,
+        kept_until: None,
         leader: None,
         tasks: listed(feature.tasks.clone()),
         uses: uses.collect(),
@@ -171,77 +177,6 @@ pub async fn features_report(store: &dyn Store, org: OrgId, now: Timestamp) -> A
     })
 }
 
-/// Refuses to turn a feature on that a live process could not serve for want of a setting. While none is live, the
-/// settings of the process that asks count.
-async fn check_settings(
-    store: &dyn Store,
-    (name, lacks): (&str, &BTreeSet<String>),
-    now: Timestamp,
-) -> ApiResult<()> {
-    let Some(spec) = spec(name).filter(|s| !s.needs.is_empty()) else { return Ok(()) };
-    let live = live(store, now).await?;
-    let lacking = live
-        .iter()
-        .find_map(|p| Some((format!(", which the process {} does not have", p.id), spec.missing(&p.lacks)?)));
-    let lacking = match lacking {
-        None if live.is_empty() => {
-            spec.missing(lacks).map(|s| (", and no server runs that has it".into(), s))
-        }
-        found => found,
-    };
-    let Some((whose, setting)) = lacking else { return Ok(()) };
-    Err(ApiError::invalid(format!("{name} can't be turned on without the setting {setting}{whose}.")))
-}
-
-/// Asks for a feature to be on or off and returns where it stands. Pages, REST, the resource API and the command line
-/// all end here. `lacks` are the settings that the process that asks does not have.
-///
-/// # Errors
-/// `NotFound` for a feature that is not there, `Conflict` when it is at another position, `Invalid` with the name of a
-/// setting that it needs.
-pub async fn ask_feature(
-    store: &dyn Store,
-    (by, lacks): (&Actor, &BTreeSet<String>),
-    org: OrgId,
-    draft: &FeatureDraft,
-    now: Timestamp,
-) -> ApiResult<FeatureView> {
-    let FeatureDraft { name, desired, expected, metadata, declared, dry_run } = draft.clone();
-    declared.as_ref().map_or(Ok(()), registered::check_declared)?;
-    let rows = store.feature_rows(org, "", FEATURES_MAX).await.map_err(unavailable)?;
-    let stored = rows.iter().map(|r| &r.feature).find(|f| f.name == name).ok_or_else(|| unknown(&name))?;
-    if desired == Some(true) && stored.desired != desired {
-        check_settings(store, (&name, lacks), now).await?;
-    }
-    if !dry_run {
-        let write = FeatureWrite { name: name.clone(), desired, expected, metadata, declared };
-        store.set_feature(by, org, &write, now).await.map_err(|e| match e {
-            store::Error::Conflict => {
-                ApiError::conflict(format!("{name} was changed meanwhile. Read it again."))
-            }
-            store::Error::NotFound => unknown(&name),
-            e => unavailable(e),
-        })?;
-    }
-    let report = features_report(store, org, now).await?;
-    let mut found =
-        report.features.into_iter().find(|f| f.feature.name == name).ok_or_else(|| unknown(&name))?;
-    if dry_run {
-        if expected.is_some_and(|rv| rv != found.rv) {
-            return Err(ApiError::conflict(format!("{name} was changed meanwhile. Read it again.")));
-        }
-        found.feature.desired = desired;
-        if let Some(declared) = draft.declared.as_ref().filter(|_| found.feature.registered.is_some()) {
-            found.feature.declare(declared);
-        }
-        found.feature.settle(now);
-        if let Some(metadata) = &draft.metadata {
-            found.metadata.clone_from(metadata);
-        }
-    }
-    Ok(found)
-}
-
 fn unknown(name: &str) -> ApiError {
     let shown: String = name.chars().take(80).collect();
     let names: Vec<_> = FEATURES.iter().map(|s| s.name).collect();
@@ -263,6 +198,19 @@ impl FeatureBackend for Services {
         let set = ask_feature(&**self.store(), by, caller.org, draft, self.now()).await?;
         self.scanner.hub.recorded();
         Ok(set)
+    }
+
+    async fn clean_feature(
+        &self,
+        caller: &Caller,
+        name: &str,
+        expected: Option<LogPosition>,
+    ) -> ApiResult<FeatureView> {
+        authorize(caller, Action::CleanFeature)?;
+        let (by, of) = (&caller.actor(), (name, expected));
+        let asked = clean_feature(&**self.store(), by, caller.org, of, self.now()).await?;
+        self.scanner.hub.recorded();
+        Ok(asked)
     }
 
     async fn register_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView> {

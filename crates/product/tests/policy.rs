@@ -234,6 +234,7 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
             let draft = FeatureDraft { name: "doh-server".into(), ..FeatureDraft::default() };
             s.set_feature(caller, &draft).await.map(drop)
         }
+        Action::CleanFeature => s.clean_feature(caller, "doh-server", None).await.map(drop),
         Action::RegisterFeature => s.register_feature(caller, &FeatureDraft::default()).await.map(drop),
         Action::ReportFeature => s.report_feature(caller, &FeatureReport::default()).await.map(drop),
         Action::DeleteFeature => s.delete_feature(caller, "doh-server", None).await,

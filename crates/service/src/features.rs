@@ -1,7 +1,7 @@
 //! Features: what can be turned on and off, and where each stands.
 
 use crate::ApiResult;
-use ::features::{Declared, Feature, Left, ReportedLeft, State, Task};
+use ::features::{Declared, Feature, Left, Phase, Progress, ReportedLeft, State, Task, steps};
 use async_trait::async_trait;
 use model::Timestamp;
 use model::ids::{Caller, LogPosition};
@@ -18,6 +18,9 @@ pub struct FeatureUse {
     pub seen_at: Timestamp,
     /// Whether it uses the feature; `None` when its version does not know the feature.
     pub used: Option<bool>,
+    /// True when a flag of this process fixes that.
+    #[serde(default)]
+    pub is_fixed: bool,
 }
 
 /// A task with what is left of its data.
@@ -29,15 +32,44 @@ pub struct FeatureTask {
     pub left: Left,
 }
 
+/// A step of a transition, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeatureStep {
+    /// What it does.
+    pub title: String,
+    /// What that means here: how many report what, what is left.
+    pub detail: String,
+    /// How far it is.
+    pub progress: Progress,
+    /// True when it needs others to act: processes or people.
+    pub is_wait: bool,
+    /// When it began; `None` while it is queued.
+    pub since: Option<Timestamp>,
+    /// When it was done.
+    pub done_at: Option<Timestamp>,
+    /// Seconds that it took.
+    pub took_seconds: Option<i64>,
+    /// What is left of the data of a task that is not done.
+    pub left: Option<Left>,
+}
+
+/// A number of things with some of their names: `2: office, lab`.
+fn named(left: &Left) -> String {
+    let (n, names) = (left.count, left.names.join(", "));
+    match n.saturating_sub(left.names.len() as u64) {
+        0 if names.is_empty() => n.to_string(),
+        0 => format!("{n}: {names}"),
+        more if names.is_empty() => more.to_string(),
+        more => format!("{n}: {names} and {more} more"),
+    }
+}
+
 impl FeatureTask {
     /// The task and what is left: `Wait until no network claims are left: office, lab`.
     pub fn sentence(&self) -> String {
-        let (n, names) = (self.left.count, self.left.names.join(", "));
-        let more = n.saturating_sub(self.left.names.len() as u64);
-        match (n, more) {
-            (0, _) => self.task.words(),
-            (_, 0) => format!("{} ({n}: {names})", self.task.words()),
-            (_, more) => format!("{} ({n}: {names} and {more} more)", self.task.words()),
+        match self.left.count {
+            0 => self.task.words(),
+            _ => format!("{} ({})", self.task.words(), named(&self.left)),
         }
     }
 }
@@ -57,6 +89,10 @@ pub struct FeatureView {
     pub title: String,
     /// What is refused while it is off.
     pub guards: String,
+    /// Whether it may be turned on and off while processes run; else flags set it.
+    pub dynamic: bool,
+    /// For a feature that this version does not know: the release that forgets it.
+    pub kept_until: Option<String>,
     /// What the live processes report.
     pub uses: Vec<FeatureUse>,
     /// The process that carries on a transition.
@@ -74,9 +110,65 @@ impl FeatureView {
         self.uses.iter().filter(|u| u.used.unwrap_or(false) != wanted).collect()
     }
 
+    /// The steps of the transition that it is in, in order; none outside of one.
+    pub fn steps(&self) -> Vec<FeatureStep> {
+        let behind = self.waits_for();
+        let value = if self.feature.state.is_used() { "On" } else { "Off" };
+        let counts =
+            format!("{} of {} processes report {value}", self.uses.len() - behind.len(), self.uses.len());
+        let detail = |phase: &Phase, progress: Progress, left: Option<&Left>| match phase {
+            Phase::BeginUses => "Each process begins to use it.".to_string(),
+            Phase::ClearUses if self.guards.is_empty() => "Its processes begin no new use.".to_string(),
+            Phase::ClearUses => format!("New uses are refused: {}.", self.guards),
+            Phase::AwaitReports { .. } if behind.is_empty() => format!("{counts}."),
+            Phase::AwaitReports { .. } => {
+                let names: Vec<_> = behind.iter().map(|u| u.process.as_str()).collect();
+                format!("{counts}. Waits for {}.", names.join(", "))
+            }
+            Phase::Task(_) if progress == Progress::Done => "None is left.".to_string(),
+            Phase::Task(Task::WaitUntilGone { .. }) => match left.filter(|l| l.count > 0) {
+                Some(left) => format!("Left: {}. It goes on when they are deleted.", named(left)),
+                None => "None is left.".to_string(),
+            },
+            Phase::Task(Task::Clean { .. }) => match left.filter(|l| l.count > 0) {
+                Some(left) => format!("Left: {}. They are deleted in small batches.", named(left)),
+                None => "None is left.".to_string(),
+            },
+            Phase::Task(Task::Unknown(_)) => {
+                format!("A process of version {} knows it.", self.feature.known_by)
+            }
+            Phase::Finish(state) => format!("The state becomes {}.", state.as_str()),
+        };
+        let step = |s: ::features::TransitionStep| {
+            let task = self.tasks.iter().find(|t| s.phase == Phase::Task(t.task.clone()));
+            let left = task.filter(|_| s.progress != Progress::Done).map(|t| t.left.clone());
+            let is_wait = !matches!(s.phase, Phase::Task(Task::Clean { .. }) | Phase::Finish(_));
+            FeatureStep {
+                title: s.phase.words(),
+                detail: detail(&s.phase, s.progress, left.as_ref()),
+                progress: s.progress,
+                is_wait,
+                since: s.since,
+                done_at: s.done_at,
+                took_seconds: s.took().map(|t| t.as_secs()),
+                left,
+            }
+        };
+        steps(&self.feature, !behind.is_empty()).into_iter().map(step).collect()
+    }
+
+    /// True when it is turning off and no running process knows its next task.
+    fn is_led_by_none(&self) -> bool {
+        self.feature.state == State::TurningOff && self.feature.registered.is_none() && self.leader.is_none()
+    }
+
     /// What asks for attention, in a sentence: leftovers, or what a transition waits for.
     pub fn attention(&self) -> Option<String> {
         let name = &self.feature.name;
+        // Processes that do not know it report nothing about it.
+        if self.kept_until.is_some() {
+            return None;
+        }
         if let Some(left) = self.leftovers.first() {
             return Some(format!("{name} is off, but leftovers exist: {}.", left.sentence()));
         }
@@ -86,11 +178,29 @@ impl FeatureView {
                 self.feature.state.as_str()
             ));
         }
+        if self.is_led_by_none()
+            && let Some(task) = self.tasks.first()
+        {
+            let (task, version) = (task.task.words(), &self.feature.known_by);
+            return Some(format!(
+                "{name} is turning off, and no running process knows its next task ({task}): start one of version {version} or newer."
+            ));
+        }
         let behind = self.waits_for();
         if !behind.is_empty() {
             let names: Vec<_> = behind.iter().map(|u| u.process.as_str()).collect();
             let value = if self.feature.state.is_used() { "Off" } else { "On" };
-            return Some(format!("{name} waits for {}, which still reports {value}.", names.join(", ")));
+            let fixed: Vec<_> = behind.iter().filter(|u| u.is_fixed).map(|u| u.process.as_str()).collect();
+            let by_flag = match fixed.is_empty() {
+                true => String::new(),
+                false => {
+                    let flag = format!("--feature {name}={}", value.to_lowercase());
+                    format!(" {} was started with {flag}.", fixed.join(", "))
+                }
+            };
+            let reports = if behind.len() == 1 { "reports" } else { "report" };
+            let names = names.join(", ");
+            return Some(format!("{name} waits for {names}, which still {reports} {value}.{by_flag}"));
         }
         let task = self.tasks.first().filter(|_| self.feature.state == State::TurningOff)?;
         Some(format!("{name} is turning off. Next: {}.", task.sentence()))
@@ -160,6 +270,13 @@ pub trait FeatureBackend: Send + Sync + 'static {
     async fn features(&self, caller: &Caller) -> ApiResult<FeaturesReport>;
     /// Asks for a feature to be on, off, or as its default is; the transition follows.
     async fn set_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView>;
+    /// Deletes what is left of a feature that is off, without turning it on; safe to repeat.
+    async fn clean_feature(
+        &self,
+        caller: &Caller,
+        name: &str,
+        expected: Option<LogPosition>,
+    ) -> ApiResult<FeatureView>;
     /// Registers a feature of a third party in the caller's organisation.
     async fn register_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView>;
     /// Takes what a third party's processes report about a feature it registered.

@@ -30,7 +30,8 @@ pub use numbers;
 
 pub use error::{ApiError, ApiResult, ErrorKind};
 pub use features::{
-    FeatureBackend, FeatureDraft, FeatureReport, FeatureTask, FeatureUse, FeatureView, FeaturesReport,
+    FeatureBackend, FeatureDraft, FeatureReport, FeatureStep, FeatureTask, FeatureUse, FeatureView,
+    FeaturesReport,
 };
 pub use fleet::{
     AgentState, AgentToken, AgentView, ClusterClaim, ClusterClaimDraft, FleetBackend, FleetReport,

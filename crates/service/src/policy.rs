@@ -142,6 +142,7 @@ pub enum Action {
     EndSessions,
     Features,
     SetFeature,
+    CleanFeature,
     RegisterFeature,
     ReportFeature,
     DeleteFeature,
@@ -158,7 +159,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 118] = [
+    pub const ALL: [Action; 119] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -265,6 +266,7 @@ impl Action {
         Action::EndSessions,
         Action::Features,
         Action::SetFeature,
+        Action::CleanFeature,
         Action::RegisterFeature,
         Action::ReportFeature,
         Action::DeleteFeature,
@@ -392,6 +394,7 @@ impl Action {
             Action::EndSessions => ("end_sessions", Viewer, Own, "end sessions"),
             Action::Features => ("features", Viewer, Read, "see features"),
             Action::SetFeature => ("set_feature", Admin, Write, "turn features on and off"),
+            Action::CleanFeature => ("clean_feature", Admin, Write, "delete leftovers of features"),
             Action::RegisterFeature => ("register_feature", Admin, Write, "register features"),
             Action::ReportFeature => ("report_feature", Member, Write, "report uses of features"),
             Action::DeleteFeature => ("delete_feature", Admin, Write, "delete features"),

@@ -2,18 +2,17 @@
 //! Features of the installation belong to the built-in organisation.
 
 mod leftovers;
+mod lifecycle;
 mod registered;
 
 use crate::accounts::audit;
 use crate::api::{Error, Result};
-use crate::codec::{instant, json, micros, read_json};
+use crate::codec::{instant, json, read_json};
 use crate::db::{Cells, Db, Tx, args};
 use crate::log::{self, FEATURE, Line};
 use crate::resources::{differences, metadata_parts};
 use crate::store::Database;
-use ::features::{
-    Declared, Feature, FeatureStore, Left, Process, Reported, ReportedLeft, ReportedUse, StoreError, Stored,
-};
+use ::features::{Declared, Feature, FeatureStore, Reported, ReportedLeft, ReportedUse, Task};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
@@ -79,6 +78,16 @@ pub trait FeatureRows: FeatureStore {
         write: &FeatureWrite,
         now: Timestamp,
     ) -> Result<StoredFeature>;
+    /// Begins to delete what is left of a feature that is off, with these tasks and an entry of the audit log; one that is
+    /// not off stays as it is. `Conflict` and `NotFound` as for [`FeatureRows::set_feature`].
+    async fn clean_feature(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        (name, expected): (&str, Option<LogPosition>),
+        tasks: &[Task],
+        now: Timestamp,
+    ) -> Result<StoredFeature>;
     /// Adds a feature of a third party, with an entry of the audit log. `Conflict` when there is one of this name; `None`
     /// when the organisation has [`features::REGISTERED_MAX`] already.
     async fn register_feature(
@@ -133,6 +142,23 @@ pub(crate) async fn logged(
     Ok(rv)
 }
 
+/// A feature, at a position or at any, kept from other writers until the commit.
+async fn held(
+    tx: &mut Tx,
+    db: &Db,
+    org: OrgId,
+    (name, expected): (&str, Option<LogPosition>),
+) -> Result<StoredFeature> {
+    let lock = db.for_update();
+    let sql = format!("SELECT {COLUMNS} FROM features WHERE org = $1 AND name = $2{lock}");
+    let row = tx.row(sql, args![org.0, name]).await?;
+    let found = row.as_ref().map(read).transpose()?.ok_or(Error::NotFound)?;
+    if expected.is_some_and(|rv| rv != found.rv) {
+        return Err(Error::Conflict);
+    }
+    Ok(found)
+}
+
 #[async_trait]
 impl FeatureRows for Database {
     async fn feature_rows(&self, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredFeature>> {
@@ -149,15 +175,10 @@ impl FeatureRows for Database {
         now: Timestamp,
     ) -> Result<StoredFeature> {
         let mut tx = self.db.begin().await?;
-        let lock = self.db.for_update();
-        let sql = format!("SELECT {COLUMNS} FROM features WHERE org = $1 AND name = $2{lock}");
-        let row = tx.row(sql, args![org.0, write.name.as_str()]).await?;
-        let old = row.as_ref().map(read).transpose()?.ok_or(Error::NotFound)?;
-        if write.expected.is_some_and(|rv| rv != old.rv) {
-            return Err(Error::Conflict);
-        }
+        let old = held(&mut tx, &self.db, org, (&write.name, write.expected)).await?;
         let metadata = write.metadata.clone().unwrap_or_else(|| old.metadata.clone());
-        let mut feature = Feature { desired: write.desired, ..old.feature.clone() };
+        let mut feature = old.feature.clone();
+        feature.ask(write.desired, &by.who, now);
         if let Some(declared) = write.declared.as_ref().filter(|_| feature.registered.is_some()) {
             feature.declare(declared);
         }
@@ -181,6 +202,29 @@ impl FeatureRows for Database {
         let rv = logged(&mut tx, org, &write.name, Op::Update, now).await?;
         tx.commit().await?;
         Ok(StoredFeature { rv, metadata, feature, ..old })
+    }
+
+    async fn clean_feature(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        (name, expected): (&str, Option<LogPosition>),
+        tasks: &[Task],
+        now: Timestamp,
+    ) -> Result<StoredFeature> {
+        let mut tx = self.db.begin().await?;
+        let mut stored = held(&mut tx, &self.db, org, (name, expected)).await?;
+        if !stored.feature.clean_up(tasks, now) {
+            return Ok(stored);
+        }
+        let sql = "UPDATE features SET json = $3 WHERE org = $1 AND name = $2";
+        tx.execute(sql, args![org.0, name, json(&stored.feature)?]).await?;
+        let words: Vec<_> = tasks.iter().map(Task::words).collect();
+        let line = (name.to_string(), None, Some(words.join(", ")));
+        audit::append(&mut tx, (org, by, now), "feature.clean", &[line]).await?;
+        stored.rv = logged(&mut tx, org, name, Op::Update, now).await?;
+        tx.commit().await?;
+        Ok(stored)
     }
 
     async fn register_feature(
@@ -219,110 +263,4 @@ impl FeatureRows for Database {
 fn wanted(feature: &Feature) -> String {
     let word = if feature.is_wanted() { "on" } else { "off" };
     if feature.desired.is_some() { word.to_string() } else { format!("default ({word})") }
-}
-
-fn failed(e: Error) -> StoreError {
-    match e {
-        Error::Unavailable(why) => StoreError::Unavailable(why),
-        e => StoreError::Unavailable(e.to_string()),
-    }
-}
-
-#[async_trait]
-impl FeatureStore for Database {
-    async fn features(&self) -> std::result::Result<Vec<Stored>, StoreError> {
-        let rows = self.feature_rows(OrgId::BUILT_IN, "", 10_000).await.map_err(failed)?;
-        Ok(rows.into_iter().map(|s| Stored { rv: s.rv.0, feature: s.feature }).collect())
-    }
-
-    async fn turning_elsewhere(
-        &self,
-        after: i64,
-        limit: u32,
-    ) -> std::result::Result<Vec<Stored>, StoreError> {
-        registered::turning_elsewhere(&self.db, after, limit).await.map_err(failed)
-    }
-
-    async fn add_feature(&self, feature: &Feature, now: Timestamp) -> std::result::Result<(), StoreError> {
-        add(&self.db, feature, now).await.map_err(failed)
-    }
-
-    async fn write_feature(
-        &self,
-        rv: i64,
-        feature: &Feature,
-        now: Timestamp,
-    ) -> std::result::Result<bool, StoreError> {
-        swap(&self.db, rv, feature, now).await.map_err(failed)
-    }
-
-    async fn forget_feature(&self, name: &str, now: Timestamp) -> std::result::Result<(), StoreError> {
-        forget(&self.db, name, now).await.map_err(failed)
-    }
-
-    async fn announce(&self, process: &Process) -> std::result::Result<(), StoreError> {
-        let text = json(process).map_err(failed)?;
-        let sql = "INSERT INTO processes (id, seen_at, json) VALUES ($1, $2, $3) \
-                   ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, json = excluded.json";
-        let values = args![process.id.as_str(), micros(process.seen_at), text];
-        self.db.write(sql, values).await.map(drop).map_err(failed)
-    }
-
-    async fn retire(&self, id: Option<&str>, unseen_since: Timestamp) -> std::result::Result<(), StoreError> {
-        let sql = "DELETE FROM processes WHERE id = $1 OR seen_at < $2";
-        let values = args![id.unwrap_or_default(), micros(unseen_since)];
-        self.db.write(sql, values).await.map(drop).map_err(failed)
-    }
-
-    async fn processes(&self, since: Timestamp) -> std::result::Result<Vec<Process>, StoreError> {
-        let read = async {
-            let sql = "SELECT json FROM processes WHERE seen_at > $1 ORDER BY id";
-            let rows = self.db.rows(sql, args![micros(since)]).await?;
-            rows.iter().map(|r| read_json(&r.text(0)?)).collect::<Result<Vec<_>>>()
-        };
-        read.await.map_err(failed)
-    }
-
-    async fn clean(&self, data: &str, now: Timestamp) -> std::result::Result<u64, StoreError> {
-        leftovers::clean(&self.db, data, now).await
-    }
-
-    async fn left(&self, data: &str) -> std::result::Result<Left, StoreError> {
-        leftovers::left(&self.db, self.key.as_ref(), data).await
-    }
-}
-
-async fn add(db: &Db, feature: &Feature, now: Timestamp) -> Result<()> {
-    let mut tx = db.begin().await?;
-    let sql = "INSERT INTO features (org, name, rv, metadata, json, created_at) VALUES ($1, $2, 0, '{}', $3, $4) \
-               ON CONFLICT (org, name) DO NOTHING";
-    let org = OrgId::BUILT_IN;
-    let values = args![org.0, feature.name.as_str(), json(feature)?, micros(now)];
-    if tx.execute(sql, values).await? == 1 {
-        logged(&mut tx, org, &feature.name, Op::Create, now).await?;
-    }
-    tx.commit().await
-}
-
-async fn swap(db: &Db, rv: i64, feature: &Feature, now: Timestamp) -> Result<bool> {
-    let mut tx = db.begin().await?;
-    // Positions belong to one object of one organisation.
-    let sql = "UPDATE features SET json = $3 WHERE name = $1 AND rv = $2 RETURNING org";
-    let row = tx.row(sql, args![feature.name.as_str(), rv, json(feature)?]).await?;
-    if let Some(row) = &row {
-        logged(&mut tx, OrgId(row.int(0)?), &feature.name, Op::Update, now).await?;
-    }
-    tx.commit().await?;
-    Ok(row.is_some())
-}
-
-async fn forget(db: &Db, name: &str, now: Timestamp) -> Result<()> {
-    let mut tx = db.begin().await?;
-    let org = OrgId::BUILT_IN;
-    let sql = "DELETE FROM features WHERE org = $1 AND name = $2";
-    if tx.execute(sql, args![org.0, name]).await? == 1 {
-        let line = Line { org, kind: FEATURE, name: Some(name.to_string()), op: Op::Delete };
-        log::append(&mut tx, vec![line], now).await?;
-    }
-    tx.commit().await
 }

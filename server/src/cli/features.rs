@@ -1,6 +1,10 @@
 //! `domainscope features`: where each feature stands, and turning them on and off. Also the loop that carries transitions
 //! on in a running server.
 
+mod shown;
+
+pub(crate) use shown::{feature_json, report_json};
+
 use super::{Outcome, place, print, print_json};
 use crate::settings::Wrong;
 use ::features::{FEATURES, Runner, State};
@@ -9,9 +13,9 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::OrgId;
-use product::{ask_feature, features_report};
-use serde_json::json;
-use service::{ErrorKind, FeatureDraft, FeatureView, FeaturesReport};
+use product::{ask_feature, clean_feature, features_report};
+use service::{ErrorKind, FeatureDraft, FeatureView};
+use shown::{line, text};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -49,10 +53,12 @@ enum Action {
     List,
     /// Turn a feature on
     On(Change),
-    /// Turn a feature off: clears its uses, then its data
+    /// Turn a feature off: clears its uses, then deletes its data
     Off(Change),
     /// Leave a feature to its default
     Default(Change),
+    /// Delete what is left of a feature that is off, without turning it on
+    Clean(Change),
 }
 
 #[derive(Debug, Args)]
@@ -121,18 +127,25 @@ pub(super) async fn run(args: FeaturesArgs, json: bool) -> Result<Outcome> {
             }
             return Ok(if attention { Outcome::Problems } else { Outcome::Done });
         }
-        Action::On(change) => (change, Some(true)),
-        Action::Off(change) => (change, Some(false)),
-        Action::Default(change) => (change, None),
+        Action::On(change) => (change, Some(Some(true))),
+        Action::Off(change) => (change, Some(Some(false))),
+        Action::Default(change) => (change, Some(None)),
+        Action::Clean(change) => (change, None),
     };
-    let draft = FeatureDraft { name: change.name.clone(), desired, ..FeatureDraft::default() };
     let by = Actor { who: "command line".into(), ..Actor::system() };
     // While no server runs, the settings it would have are those of this environment; one has a default.
     let lacks = lacks(|setting| match (setting, std::env::var(setting)) {
         ("DOMAINSCOPE_GLOBALPING_URL", value) => value.as_deref() != Ok("none"),
         (_, value) => value.is_ok_and(|value| !value.is_empty()),
     });
-    let asked = ask_feature(&*store, (&by, &lacks), OrgId::BUILT_IN, &draft, Timestamp::now()).await;
+    let (org, now) = (OrgId::BUILT_IN, Timestamp::now());
+    let asked = match desired {
+        Some(desired) => {
+            let draft = FeatureDraft { name: change.name.clone(), desired, ..FeatureDraft::default() };
+            ask_feature(&*store, (&by, &lacks), org, &draft, now).await
+        }
+        None => clean_feature(&*store, &by, org, (&change.name, None), now).await,
+    };
     let mut found = asked.map_err(|e| match e.kind {
         ErrorKind::NotFound | ErrorKind::Invalid => anyhow::Error::from(Wrong(e.detail)),
         _ => e.into(),
@@ -158,91 +171,6 @@ async fn one(store: &dyn Store, name: &str) -> Result<FeatureView> {
     let report = features_report(store, OrgId::BUILT_IN, Timestamp::now()).await?;
     let found = report.features.into_iter().find(|f| f.feature.name == name);
     found.ok_or_else(|| anyhow::anyhow!("{name} was removed"))
-}
-
-fn word(on: bool) -> &'static str {
-    if on { "On" } else { "Off" }
-}
-
-fn line(f: &FeatureView) -> String {
-    let desired = f
-        .feature
-        .desired
-        .map_or_else(|| format!("default ({})", word(f.feature.default)), |d| word(d).into());
-    let mut line = format!(
-        "{:<22} {:<6} desired {:<14} {:<11} {}",
-        f.feature.name,
-        f.feature.stage.as_str(),
-        desired,
-        f.feature.state.as_str(),
-        f.title
-    );
-    if let Some(why) = f.attention() {
-        line.push_str(&format!("\n  {why}"));
-    }
-    line.trim_end().to_string()
-}
-
-fn text(report: &FeaturesReport) -> String {
-    let mut out: Vec<String> = report.features.iter().map(line).collect();
-    if out.is_empty() {
-        out.push("No features: start the server once.".into());
-    }
-    let safe = |what: &str, why: &Option<String>| match why {
-        Some(why) => format!("Not safe to {what}: {why}."),
-        None => format!("Safe to {what}."),
-    };
-    let back = match &report.earlier {
-        Some(earlier) => safe(&format!("go back to {earlier}"), &report.downgrade),
-        None => "There is no earlier release to go back to.".into(),
-    };
-    out.push(format!(
-        "\nVersion {}, {} running processes. {} {back}",
-        report.version,
-        report.processes,
-        safe("upgrade", &report.upgrade),
-    ));
-    out.join("\n")
-}
-
-/// A feature with the keys of the command line and of REST.
-pub(crate) fn feature_json(f: &FeatureView) -> serde_json::Value {
-    let tasks = |list: &[service::FeatureTask]| -> Vec<_> {
-        list.iter()
-            .map(|t| json!({ "task": t.task.words(), "data": t.task.data(), "left": t.left.count, "names": t.left.names }))
-            .collect()
-    };
-    json!({
-        "name": f.feature.name,
-        "title": f.title,
-        "registered": f.feature.registered.is_some(),
-        "guards": f.guards,
-        "stage": f.feature.stage.as_str(),
-        "since": f.feature.since,
-        "default": word(f.feature.default),
-        "desired": f.feature.desired.map(word),
-        "state": f.feature.state.as_str(),
-        "changed_at": f.feature.changed_at,
-        "uses": f.uses.iter().map(|u| json!({
-            "process": u.process, "version": u.version, "seen_at": u.seen_at, "value": u.used.map(word),
-        })).collect::<Vec<_>>(),
-        "leader": f.leader,
-        "tasks": tasks(&f.tasks),
-        "leftovers": tasks(&f.leftovers),
-        "attention": f.attention(),
-    })
-}
-
-/// All features with the keys of the command line and of REST.
-pub(crate) fn report_json(report: &FeaturesReport) -> serde_json::Value {
-    json!({
-        "version": report.version,
-        "processes": report.processes,
-        "upgrade_blocked_by": report.upgrade,
-        "downgrade_blocked_by": report.downgrade,
-        "earlier_release": report.earlier,
-        "features": report.features.iter().map(feature_json).collect::<Vec<_>>(),
-    })
 }
 
 /// Carries transitions on until the server stops, and says so in logs and metrics.
@@ -310,13 +238,44 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn leftovers_are_deleted_by_a_command_and_steps_are_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().to_str().unwrap();
+        let ask = async |words: [&str; 2]| {
+            let line = ["features", words[0], words[1], "--data", data];
+            run(Line::try_parse_from(line).unwrap().args, false).await.map_err(|e| e.to_string())
+        };
+        let store = place::open(folder.path(), None, None).await.unwrap();
+        let mut now = Timestamp::now();
+        let gates = ::features::Gates::default();
+        let runner = Runner::new(store.clone(), gates, "one".into(), "0.1.0", now);
+        runner.tick(now).await.unwrap();
+        store.swap_budget("third-party/atlas", None, "{}", now).await.unwrap().unwrap();
+        ask(["clean", "third-party-vantages"]).await.unwrap();
+        let found = one(&*store, "third-party-vantages").await.unwrap();
+        let shown = line(&found);
+        assert!(shown.contains("TurningOff") && shown.contains("1 of 4  Clear uses: done"), "{shown}");
+        assert!(shown.contains("2 of 4  Wait until no process reports On: waiting since"), "{shown}");
+        assert!(shown.contains("4 of 4  Finish: queued"), "{shown}");
+        for _ in 0..4 {
+            now += jiff::SignedDuration::from_secs(1);
+            runner.tick(now).await.unwrap();
+        }
+        let found = one(&*store, "third-party-vantages").await.unwrap();
+        assert_eq!((found.feature.state, found.leftovers.len()), (State::Off, 0));
+        let refused = ask(["clean", "doh-server"]).await.unwrap_err();
+        assert!(refused.contains("turn it off"), "{refused}");
+    }
+
+    #[tokio::test]
     async fn what_needs_a_setting_is_not_turned_on_without_it() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().to_str().unwrap();
-        let on = async |name: &str| {
-            let line = ["features", "on", name, "--data", data];
+        let ask = async |value: &str, name: &str| {
+            let line = ["features", value, name, "--data", data];
             run(Line::try_parse_from(line).unwrap().args, true).await.map_err(|e| e.to_string())
         };
+        let on = async |name: &str| ask("on", name).await;
         let store = place::open(folder.path(), None, None).await.unwrap();
         let now = Timestamp::now();
         let process = |lacks| {
@@ -338,9 +297,15 @@ mod tests {
         assert!(refused.contains("DOMAINSCOPE_SMTP_URL") && refused.contains("one"), "{refused}");
         on("doh-server").await.unwrap();
         on("open-tools").await.unwrap();
+        // Its default turns it on too.
+        ask("off", "alerts-email").await.unwrap();
+        let refused = ask("default", "alerts-email").await.unwrap_err();
+        assert!(refused.contains("DOMAINSCOPE_SMTP_URL") && refused.contains("one"), "{refused}");
+        ask("default", "third-party-vantages").await.expect("it is off by default");
+        on("third-party-vantages").await.unwrap_err();
         let rows = store.feature_rows(OrgId::BUILT_IN, "", 99).await.unwrap();
         let asked: Vec<_> =
             rows.iter().filter(|r| r.feature.desired.is_some()).map(|r| r.feature.name.as_str()).collect();
-        assert_eq!(asked, ["doh-server", "open-tools", "third-party-vantages"], "nothing else was stored");
+        assert_eq!(asked, ["alerts-email", "doh-server", "open-tools"], "nothing else was stored");
     }
 }

@@ -199,6 +199,10 @@ async fn act(state: &AppState, caller: &Caller, path: &str, f: &Fields, site: &s
             s.set_feature(caller, &draft).await?;
             Ok(Done::Back("feature", 1))
         }
+        ("/settings/features", "clean") => {
+            s.clean_feature(caller, f.get("name"), None).await?;
+            Ok(Done::Back("feature_clean", 1))
+        }
         ("/settings/account", form) => account(state, caller, form, f, site).await,
         (_, form) => Err(ApiError::invalid(format!("This page has no form “{form}”."))),
     }

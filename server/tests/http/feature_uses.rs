@@ -147,6 +147,36 @@ async fn links_to_customer_pages_are_made_while_their_feature_is_on() {
 }
 
 #[tokio::test]
+async fn leftovers_are_deleted_without_turning_the_feature_on() {
+    const PATH: &str = "/api/v1/features/third-party-vantages";
+    let mut w = World::new().await;
+    let clean = format!("{PATH}/clean");
+    let (status, same) = w.ask("POST", &clean, Value::Null).await;
+    assert!(status == 200 && same.contains("\"state\":\"Off\""), "nothing is left: {same}");
+    let store = w.site.scanner.store.clone();
+    store.swap_budget("third-party/globalping", None, "{}", w.at).await.unwrap().expect("the first");
+    let (_, found) = w.site.api("GET", PATH, Value::Null).await;
+    assert_eq!(
+        (&found["leftovers"][0]["left"], found["steps"].as_array().map(Vec::len)),
+        (&json!(1), Some(0))
+    );
+    for _ in 0..2 {
+        let (status, begun) = w.site.api("POST", &clean, Value::Null).await;
+        assert_eq!((status.as_u16(), &begun["state"]), (200, &json!("TurningOff")), "{begun}");
+        let steps: Vec<_> = begun["steps"].as_array().unwrap().iter().map(|s| s["title"].clone()).collect();
+        let task = "Delete third party usage";
+        assert_eq!(steps, ["Clear uses", "Wait until no process reports On", task, "Finish"]);
+        assert_eq!(begun["steps"][1]["progress"], "Running");
+    }
+    assert_eq!(w.turn("third-party-vantages", "Off").await, "Off");
+    assert_eq!(w.left("third-party-usage").await, 0);
+    // What is on is turned off, which deletes too; what is not there is not cleaned.
+    let (status, words) = w.ask("POST", "/api/v1/features/doh-server/clean", Value::Null).await;
+    assert!(status == 422 && words.contains("doh-server is On: turn it off"), "{status} {words}");
+    assert_eq!(w.ask("POST", "/api/v1/features/none/clean", Value::Null).await.0, 404);
+}
+
+#[tokio::test]
 async fn channels_are_added_and_tested_while_their_feature_is_on() {
     let mut w = World::new().await;
     let channel = json!({ "kind": "webhook", "name": "Operations", "url": "https://192.0.2.1/hook" });
@@ -199,4 +229,33 @@ async fn points_of_presence_join_and_ask_while_their_feature_is_on() {
         let (_, status, said) = join(&w.site, &unused, "gru-1").await;
         assert_eq!(status, 403, "tokens of before are gone: {said}");
     }
+}
+
+#[tokio::test]
+async fn a_question_to_a_point_of_presence_is_a_use_until_it_is_over() {
+    let mut w = World::new().await;
+    let made = token(&w.site).await;
+    let (fra, status, said) = join(&w.site, &made, "fra-1").await;
+    assert_eq!(status, 200, "{said}");
+    assert_eq!(poll_of(&w.site, &fra).await.0, 200);
+    let value = async |w: &World| {
+        let (_, found) = w.site.api("GET", "/api/v1/features/fleet-agents", Value::Null).await;
+        (found["state"].clone(), found["uses"][0]["value"].clone())
+    };
+    let (services, caller) = (w.site.services.clone(), model::ids::Caller::system());
+    let asked =
+        tokio::spawn(
+            async move { service::FleetBackend::ask_places(&services, &caller, "q7.io", "A").await },
+        );
+    let store = w.site.scanner.store.clone();
+    while store.agent_queues(w.at).await.unwrap().iter().all(|(_, n)| *n == 0) {
+        assert!(!asked.is_finished(), "it waits for the agent");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(w.turn("fleet-agents", "Off").await, "TurningOff");
+    assert_eq!(value(&w).await, (json!("TurningOff"), json!("On")), "the question is open");
+    asked.abort();
+    let _ = asked.await;
+    w.rounds().await;
+    assert_eq!(value(&w).await, (json!("TurningOff"), json!("Off")), "an agent is left");
 }

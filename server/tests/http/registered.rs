@@ -71,6 +71,35 @@ fn used(process: &str, value: &str) -> Value {
 }
 
 #[tokio::test]
+async fn what_flags_alone_set_is_not_turned_on_by_request() {
+    const FLAGGED: &str = "flagged.billing.example";
+    let site = site(false).await;
+    let merge = "application/merge-patch+json";
+    let create = async |spec: Value| {
+        send(&site, BEARER, "application/json", ("POST", FEATURES_PATH), &feature(FLAGGED, &spec)).await
+    };
+    let refused = create(json!({ "version": "2.1", "dynamic": false, "desired": "On" })).await;
+    assert!(refused.0 >= 400 && refused.1.to_string().contains("flags of its own program"), "{refused:?}");
+    let (status, made) = create(json!({ "version": "2.1", "dynamic": false })).await;
+    assert_eq!(
+        (status, &made["spec"]["dynamic"], &made["status"]["dynamic"]),
+        (201, &json!(false), &json!(false))
+    );
+    let patch = async |spec: Value| {
+        send(&site, BEARER, merge, ("PATCH", &path(FLAGGED)), &json!({ "spec": spec })).await
+    };
+    let refused = patch(json!({ "desired": "On" })).await;
+    assert!(refused.0 >= 400 && refused.1.to_string().contains("flags of its own program"), "{refused:?}");
+    let (status, set) = patch(json!({ "desired": "On", "dynamic": true })).await;
+    assert_eq!(
+        (status, &set["status"]["state"], &set["status"]["dynamic"]),
+        (200, &json!("On"), &json!(true))
+    );
+    let (_, rest) = site.api("GET", &format!("/api/v1/features/{FLAGGED}"), Value::Null).await;
+    assert!(rest["registered_by"].is_string() && rest["desired_by"].is_string(), "{rest}");
+}
+
+#[tokio::test]
 async fn a_third_party_walks_its_feature_on_off_and_away() {
     let site = site(false).await;
     let now = Timestamp::now();

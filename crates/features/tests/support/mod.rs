@@ -1,9 +1,11 @@
 //! A store in memory, with data to leave behind.
 
+pub mod world;
+
 use async_trait::async_trait;
 use features::{Feature, FeatureStore, Left, Process, StoreError, Stored};
 use jiff::Timestamp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -16,6 +18,7 @@ struct Inner {
     data: BTreeMap<String, u64>,
     elsewhere: BTreeMap<i64, Feature>,
     elsewhere_reads: usize,
+    unknown: BTreeSet<String>,
 }
 
 /// The store.
@@ -26,6 +29,21 @@ impl Memory {
     /// Puts `n` objects there.
     pub fn put(&self, data: &str, n: u64) {
         self.0.lock().unwrap().data.insert(data.into(), n);
+    }
+
+    /// Data of this name are those of another version.
+    pub fn set_unknown(&self, data: &str) {
+        self.0.lock().unwrap().unknown.insert(data.into());
+    }
+
+    /// Writes a feature that is there, as another version would.
+    pub fn change(&self, name: &str, change: impl FnOnce(&mut Feature)) {
+        let mut inner = self.0.lock().unwrap();
+        inner.rv += 1;
+        let rv = inner.rv;
+        let stored = inner.features.get_mut(name).unwrap();
+        change(&mut stored.feature);
+        stored.rv = rv;
     }
 
     /// Adds a feature of another organisation.
@@ -49,11 +67,7 @@ impl Memory {
 
     /// Asks for a value.
     pub fn desire(&self, name: &str, desired: Option<bool>) {
-        let mut inner = self.0.lock().unwrap();
-        inner.rv += 1;
-        let rv = inner.rv;
-        let stored = inner.features.get_mut(name).unwrap();
-        (stored.feature.desired, stored.rv) = (desired, rv);
+        self.change(name, |f| f.desired = desired);
     }
 
     /// The feature as stored.
@@ -114,12 +128,18 @@ impl FeatureStore for Memory {
     }
     async fn clean(&self, data: &str, _: Timestamp) -> Result<u64> {
         let mut inner = self.0.lock().unwrap();
+        if inner.unknown.contains(data) {
+            return Err(StoreError::UnknownData(data.into()));
+        }
         let n = inner.data.entry(data.into()).or_default();
         let gone = (*n).min(10);
         *n -= gone;
         Ok(gone)
     }
     async fn left(&self, data: &str) -> Result<Left> {
+        if self.0.lock().unwrap().unknown.contains(data) {
+            return Err(StoreError::UnknownData(data.into()));
+        }
         Ok(Left { count: self.count(data), names: Vec::new() })
     }
 }

@@ -95,7 +95,14 @@ impl Services {
         }
         let now = self.now();
         let mut feature = Feature::registered(name, declared, env!("CARGO_PKG_VERSION"), now);
-        feature.desired = draft.desired;
+        let by = caller.actor();
+        if draft.desired.is_some() && !declared.dynamic {
+            return Err(super::asking::by_flag_only(&feature));
+        }
+        feature.ask(draft.desired, &by.who, now);
+        if let Some(registered) = &mut feature.registered {
+            registered.by.clone_from(&by.who);
+        }
         feature.settle(now);
         let metadata = draft.metadata.as_deref().unwrap_or("{}");
         if draft.dry_run {
@@ -103,7 +110,7 @@ impl Services {
             let row = StoredFeature { rv: LogPosition(0), metadata, feature, created_at: now };
             return self.row_view(row, now).await;
         }
-        let (by, store) = (caller.actor(), self.store());
+        let store = self.store();
         let made = store.register_feature(&by, caller.org, &feature, metadata, now).await;
         let row = made.map_err(|e| conflict(name, e))?.ok_or_else(too_many)?;
         self.scanner.hub.recorded();

@@ -268,13 +268,14 @@ impl Services {
         online(&**self.store(), self.now()).await.map_err(unavailable)
     }
 
-    /// Asks an agent and waits for its answer.
+    /// Asks an agent and waits for its answer: a use of the feature, so that no question comes after its data were deleted.
     pub(super) async fn ask(
         &self,
         agent: &Agent,
         question: &Question,
         patience: Duration,
     ) -> Result<Answer, String> {
+        let _use = self.using(FEATURE).map_err(|e| e.detail)?;
         ask(&**self.store(), &*self.scanner.clock, agent, question, patience).await
     }
 

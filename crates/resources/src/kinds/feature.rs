@@ -87,6 +87,10 @@ fn schema() -> Value {
                     },
                     "version": text("Of a registered feature, required: the version of its program that it came with."),
                     "title": text("Of a registered feature: what it offers, in a few words."),
+                    "dynamic": {
+                        "type": "boolean",
+                        "description": "Of a registered feature: false when flags of its own program set it, not spec.desired; without it true.",
+                    },
                 },
             },
             "status": {
@@ -101,6 +105,7 @@ fn schema() -> Value {
                     "stage": { "type": "string", "enum": ["alpha", "beta", "GA"], "description": "How settled it is." },
                     "version": text("The version that it came with."),
                     "title": text("What it offers."),
+                    "dynamic": { "type": "boolean", "description": "Whether spec.desired may turn it on and off; else flags of processes set it." },
                     "guards": text("What is refused while it is off."),
                     "leader": text("The process that carries on a transition."),
                     "uses": {
@@ -112,7 +117,22 @@ fn schema() -> Value {
                                 "process": text("The process."),
                                 "version": text("The version of its program."),
                                 "value": value("Whether it uses the feature; absent when its version does not know it."),
+                                "fixed": { "type": "boolean", "description": "Whether a flag of the process fixes that." },
                                 "seen": { "type": "string", "format": "date-time", "description": "When it reported last." },
+                            },
+                        },
+                    },
+                    "steps": {
+                        "type": "array",
+                        "description": "The steps of the transition that is under way, in order.",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "title": text("What it does."),
+                                "detail": text("How many processes report what, or what is left."),
+                                "progress": { "type": "string", "enum": ["Done", "Running", "Queued"], "description": "How far it is." },
+                                "since": { "type": "string", "format": "date-time", "description": "When it began." },
+                                "done": { "type": "string", "format": "date-time", "description": "When it was done." },
                             },
                         },
                     },
@@ -144,6 +164,7 @@ fn declared(object: &Value) -> Option<Declared> {
         stage: stages.into_iter().find(|s| spec["stage"] == s.as_str()).unwrap_or(Stage::Alpha),
         version: word("version"),
         title: word("title"),
+        dynamic: spec["dynamic"] != false,
     })
 }
 
@@ -200,8 +221,9 @@ fn validate(new: &Value, old: Option<&Value>) -> Vec<Violation> {
         let missing = (!is_named).then(|| Violation::required("spec.version".into()));
         return missing.into_iter().collect();
     }
-    let fixed =
-        ["default", "stage", "version", "title"].into_iter().filter(|key| !new["spec"][key].is_null());
+    let fixed = ["default", "stage", "version", "title", "dynamic"]
+        .into_iter()
+        .filter(|key| !new["spec"][key].is_null());
     let rule = "belongs to the program that the feature came with";
     fixed.map(|key| Violation::invalid(format!("spec.{key}"), "", rule)).collect()
 }
@@ -215,6 +237,8 @@ fn deleted(org: OrgId, namespace: &str, rv: LogPosition, kept: &Value) -> Option
         feature: serde_json::from_value(kept["feature"].clone()).ok()?,
         title: String::new(),
         guards: String::new(),
+        dynamic: true,
+        kept_until: None,
         uses: Vec::new(),
         leader: None,
         tasks: Vec::new(),
@@ -245,8 +269,20 @@ fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
     };
     let uses = view.uses.iter().map(|u| {
         let mut one = json!({ "process": u.process, "version": u.version, "seen": instant(u.seen_at) });
+        if u.is_fixed {
+            one["fixed"] = true.into();
+        }
         if let Some(used) = u.used {
             one["value"] = word(used).into();
+        }
+        one
+    });
+    let steps = view.steps().into_iter().map(|s| {
+        let mut one = json!({ "title": s.title, "detail": s.detail, "progress": s.progress.as_str() });
+        for (key, at) in [("since", s.since), ("done", s.done_at)] {
+            if let Some(at) = at {
+                one[key] = instant(at).into();
+            }
         }
         one
     });
@@ -261,7 +297,9 @@ fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
             "version": f.since,
             "title": view.title,
             "guards": view.guards,
+            "dynamic": view.dynamic,
             "uses": uses.collect::<Vec<_>>(),
+            "steps": steps.collect::<Vec<_>>(),
             "tasks": tasks(&view.tasks),
             "leftovers": tasks(&view.leftovers),
             "conditions": [
@@ -279,6 +317,9 @@ fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
         object["spec"]["version"] = f.since.as_str().into();
         if !registered.title.is_empty() {
             object["spec"]["title"] = registered.title.as_str().into();
+        }
+        if registered.by_flag_only {
+            object["spec"]["dynamic"] = false.into();
         }
     }
     if let Some(leader) = view.leader.as_deref().filter(|_| f.state.is_transition()) {

@@ -1,6 +1,6 @@
 //! What is left of the data of a feature, and how it is deleted.
 
-use super::failed;
+use super::lifecycle::failed;
 use crate::alerts::read_channel;
 use crate::api::{Error, Result};
 use crate::cluster_claims;

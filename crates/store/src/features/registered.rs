@@ -1,6 +1,6 @@
 //! Features that third parties register: rows of their organisation, written under the same compare-and-swap.
 
-use super::{COLUMNS, FeatureReportWrite, StoredFeature, logged, read, wanted};
+use super::{FeatureReportWrite, StoredFeature, logged, wanted};
 use crate::accounts::audit;
 use crate::api::{Error, Result};
 use crate::codec::{json, micros, read_json};
@@ -13,12 +13,9 @@ use model::ids::{LogPosition, OrgId};
 use model::scan::Op;
 
 /// A registered feature, kept from other writers until the commit.
-async fn held(tx: &mut Tx, db: &Db, org: OrgId, name: &str) -> Result<StoredFeature> {
-    let lock = db.for_update();
-    let sql = format!("SELECT {COLUMNS} FROM features WHERE org = $1 AND name = $2{lock}");
-    let row = tx.row(sql, args![org.0, name]).await?;
-    let found = row.as_ref().map(read).transpose()?;
-    found.filter(|s| s.feature.registered.is_some()).ok_or(Error::NotFound)
+async fn held(tx: &mut Tx, db: &Db, org: OrgId, of: (&str, Option<LogPosition>)) -> Result<StoredFeature> {
+    let found = super::held(tx, db, org, of).await?;
+    if found.feature.registered.is_some() { Ok(found) } else { Err(Error::NotFound) }
 }
 
 pub(super) async fn register(
@@ -56,10 +53,7 @@ pub(super) async fn report(
     now: Timestamp,
 ) -> Result<(StoredFeature, Reported)> {
     let mut tx = db.begin().await?;
-    let mut stored = held(&mut tx, db, org, &report.name).await?;
-    if report.expected.is_some_and(|rv| rv != stored.rv) {
-        return Err(Error::Conflict);
-    }
+    let mut stored = held(&mut tx, db, org, (&report.name, report.expected)).await?;
     let (uses, leftovers) = (report.uses.clone(), report.leftovers.clone());
     let reported = stored.feature.report(uses, leftovers, report.is_whole, now);
     if report.dry_run || matches!(reported, Reported::Again | Reported::Refused) {
@@ -83,10 +77,7 @@ pub(super) async fn delete(
     now: Timestamp,
 ) -> Result<StoredFeature> {
     let mut tx = db.begin().await?;
-    let old = held(&mut tx, db, org, name).await?;
-    if old.rv != expected {
-        return Err(Error::Conflict);
-    }
+    let old = held(&mut tx, db, org, (name, Some(expected))).await?;
     let rv = logged(&mut tx, org, name, Op::Delete, now).await?;
     tx.execute("DELETE FROM features WHERE org = $1 AND name = $2", args![org.0, name]).await?;
     let line = (name.to_string(), Some(old.feature.since.clone()), None);

@@ -14,12 +14,13 @@ use model::notify::TARGET_KINDS;
 use std::sync::Arc;
 use store::{Error, FeatureReportWrite, FeatureWrite, Store};
 
-struct Process {
-    runner: Runner<dyn Store>,
-    gates: Gates,
+/// A process of the server.
+pub struct Process {
+    pub runner: Runner<dyn Store>,
+    pub gates: Gates,
 }
 
-fn process(store: &Arc<dyn Store>, id: &str) -> Process {
+pub fn process(store: &Arc<dyn Store>, id: &str) -> Process {
     let gates = Gates::default();
     Process { runner: Runner::new(store.clone(), gates.clone(), id.into(), "0.1.0", now()), gates }
 }
@@ -36,7 +37,7 @@ pub async fn feature(s: &dyn Store, wanted: &str) -> Feature {
 }
 
 /// Enough rounds for a transition that nothing holds up.
-async fn rounds(all: &[&Process], at: &mut Timestamp) {
+pub async fn rounds(all: &[&Process], at: &mut Timestamp) {
     for _ in 0..4 {
         *at += SignedDuration::from_secs(1);
         for p in all {
@@ -174,8 +175,13 @@ pub async fn third_parties_register_their_own(place: &Place) {
     let p = process(&s, "one");
     rounds(&[&p], &mut at).await;
     let by = Actor { who: "Ada".into(), ..Actor::system() };
-    let declared =
-        Declared { default: false, stage: Stage::Beta, version: "2.1".into(), title: String::new() };
+    let declared = Declared {
+        default: false,
+        stage: Stage::Beta,
+        version: "2.1".into(),
+        title: String::new(),
+        dynamic: true,
+    };
     let made = Feature::registered(NAME, &declared, "0.1.0", at);
     // One name in two organisations: two features.
     for org in [ONE, TWO] {
@@ -248,8 +254,13 @@ pub async fn third_parties_register_their_own(place: &Place) {
 pub async fn registered_features_have_a_limit_and_their_turns_are_audited(place: &Place) {
     let s = place.open().await;
     let (by, at) = (Actor { who: "Ada".into(), ..Actor::system() }, now());
-    let declared =
-        |default| Declared { default, stage: Stage::Beta, version: "2.1".into(), title: String::new() };
+    let declared = |default| Declared {
+        default,
+        stage: Stage::Beta,
+        version: "2.1".into(),
+        title: String::new(),
+        dynamic: true,
+    };
     let made =
         |n: usize| Feature::registered(&format!("f{n}.billing.example"), &declared(n == 0), "0.1.0", at);
     let add = async |n| s.register_feature(&by, TWO, &made(n), "{}", at).await.unwrap();

@@ -251,6 +251,7 @@ pub async fn a_leader_killed_in_any_state_of_any_feature_is_replaced(place: &Pla
                     w.remove_all(spec).await;
                     Moment::Cleaned(data.clone())
                 }
+                Task::Unknown(_) => panic!("{} has a task that this version does not know", spec.name),
             };
             w.kill(mortal, moment).await;
             assert_eq!(w.state(spec).await, State::TurningOff, "{} {task:?}", spec.name);

@@ -17,6 +17,7 @@ mod history;
 mod identities;
 mod jobs;
 mod killed;
+mod leftovers;
 mod lists;
 mod log;
 mod numbers;
@@ -87,6 +88,8 @@ stories! {
     events::events_are_found_by_what_they_say_and_whom_they_are_about,
     events::all_that_match_are_acknowledged_with_one_entry,
     features::each_feature_goes_on_off_and_on_again_and_leaves_nothing,
+    leftovers::leftovers_of_each_feature_are_deleted_while_it_stays_off,
+    leftovers::a_task_of_another_version_is_kept_and_holds_up_its_feature_alone,
     features::a_process_that_dies_in_a_transition_is_replaced,
     features::third_parties_register_their_own,
     features::registered_features_have_a_limit_and_their_turns_are_audited,

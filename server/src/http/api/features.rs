@@ -1,4 +1,4 @@
-//! Features in the REST API: where each stands, and turning them on and off.
+//! Features in the REST API: where each stands, turning them on and off, and cleaning up after them.
 
 use super::AppState;
 use crate::cli::{feature_json, features_json};
@@ -15,7 +15,7 @@ use utoipa_axum::routes;
 
 /// Its addresses.
 pub(super) fn router() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(one, set))
+    OpenApiRouter::new().routes(routes!(list)).routes(routes!(one, set)).routes(routes!(clean))
 }
 
 /// What is asked for: `On`, `Off`, or `null` for the default.
@@ -65,4 +65,14 @@ async fn set(
     let desired = change.desired.map(|d| d == Desired::On);
     let draft = FeatureDraft { name, desired, ..FeatureDraft::default() };
     respond(state.services.set_feature(&caller, &draft).await.map(|f| feature_json(&f)))
+}
+
+/// Deletes what is left of a feature that is off, without turning it on. Safe to repeat; nothing happens when nothing is left.
+#[utoipa::path(post, path = "/features/{name}/clean", tag = "features", operation_id = "clean_feature", params(("name" = String, Path, description = "Name of the feature", example = "third-party-vantages")), responses((status = 200, body = Object)))]
+async fn clean(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+) -> Response {
+    respond(state.services.clean_feature(&caller, &name, None).await.map(|f| feature_json(&f)))
 }

@@ -27,6 +27,13 @@ pub(super) const REST: &[Line] = &[
     ("GET", "/api/v1/features", Least(Viewer), "", ""),
     ("GET", "/api/v1/features/{name}", Least(Viewer), "/api/v1/features/doh-server", ""),
     ("PATCH", "/api/v1/features/{name}", Least(Admin), "/api/v1/features/doh-server", "{\"desired\":null}"),
+    (
+        "POST",
+        "/api/v1/features/{name}/clean",
+        Least(Admin),
+        "/api/v1/features/third-party-vantages/clean",
+        "",
+    ),
     ("GET", "/api/v1/scan", Least(Member), "/api/v1/scan?name=a..b", ""),
     ("GET", "/api/v1/check", Least(Member), "/api/v1/check?zone=a..b", ""),
     ("GET", "/api/v1/trace", Least(Member), "/api/v1/trace?name=a..b", ""),

@@ -1,0 +1,93 @@
+//! What the lifecycle keeps in a store, behind a trait.
+
+use crate::leader::leader;
+use crate::machine::Feature;
+use async_trait::async_trait;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why a store call failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The database does not answer: try again later.
+    #[error("the database is not available: {0}")]
+    Unavailable(String),
+    /// Data of this name are not known to this version of the program.
+    #[error("stored data “{0}” are not known to this version")]
+    UnknownData(String),
+}
+
+/// A running process, as it announces itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// Its identity, different after a restart.
+    pub id: String,
+    /// The version of the program.
+    pub version: String,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it announced itself last.
+    pub seen_at: Timestamp,
+    /// Whether it uses each feature it knows.
+    pub uses: BTreeMap<String, bool>,
+    /// Settings that features need and it does not have.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub lacks: BTreeSet<String>,
+    /// Features that flags fix in it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fixed: BTreeMap<String, bool>,
+    /// Features whose next task its version does not know: it can't carry them on.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unable: BTreeSet<String>,
+}
+
+/// The process that carries on a feature: one that knows the feature and its next task; `None` when no live one does.
+pub fn leading<'a>(feature: &str, live: &'a [Process]) -> Option<&'a str> {
+    let is_able = |p: &&Process| p.uses.contains_key(feature) && !p.unable.contains(feature);
+    leader(feature, live.iter().filter(is_able).map(|p| p.id.as_str()))
+}
+
+/// A stored feature with the position that a write must still find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Increases with every write.
+    pub rv: i64,
+    /// The feature.
+    pub feature: Feature,
+}
+
+/// What is left of some data.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// How many.
+    pub count: u64,
+    /// The names of some of them.
+    pub names: Vec<String>,
+}
+
+/// What the lifecycle needs of the store.
+#[async_trait]
+pub trait FeatureStore: Send + Sync {
+    /// All features, by name.
+    async fn features(&self) -> Result<Vec<Stored>, StoreError>;
+    /// Features of third parties that are in a transition, of other organisations than the first: those that were
+    /// written after a position, in this order, at most `limit`.
+    async fn turning_elsewhere(&self, after: i64, limit: u32) -> Result<Vec<Stored>, StoreError>;
+    /// Adds a feature unless it is there.
+    async fn add_feature(&self, feature: &Feature, now: Timestamp) -> Result<(), StoreError>;
+    /// Writes a feature that is still at `rv`; false when it is not.
+    async fn write_feature(&self, rv: i64, feature: &Feature, now: Timestamp) -> Result<bool, StoreError>;
+    /// Removes a feature that no supported version knows.
+    async fn forget_feature(&self, name: &str, now: Timestamp) -> Result<(), StoreError>;
+    /// Announces a process.
+    async fn announce(&self, process: &Process) -> Result<(), StoreError>;
+    /// Removes a process that stops, and those not seen since an instant.
+    async fn retire(&self, id: Option<&str>, unseen_since: Timestamp) -> Result<(), StoreError>;
+    /// Processes that announced themselves after an instant, by identity.
+    async fn processes(&self, since: Timestamp) -> Result<Vec<Process>, StoreError>;
+    /// Deletes some of the data; how many. 0 means that none are left.
+    async fn clean(&self, data: &str, now: Timestamp) -> Result<u64, StoreError>;
+    /// What is left of the data.
+    async fn left(&self, data: &str) -> Result<Left, StoreError>;
+}

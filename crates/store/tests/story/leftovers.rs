@@ -1,0 +1,84 @@
+//! What is left of features that are off, and tasks that another version stored.
+
+use crate::features::{Process, desire, feature, process, rounds};
+use crate::uses::use_it;
+use crate::world::{ONE, Place, TWO, add, now};
+use features::{FEATURES, State, Task};
+use model::account::{Actor, AuditQuery};
+use model::configure::{ServiceKind, ServiceSpec, StoredService};
+use store::Error;
+
+pub async fn leftovers_of_each_feature_are_deleted_while_it_stays_off(place: &Place) {
+    let s = place.open().await;
+    add(&*s, TWO, &["a.example"]).await;
+    let service = ServiceSpec::new(ServiceKind::Proof, "", [("value", "x=1")]).unwrap();
+    s.add_service(TWO, &StoredService::new("one".into(), "a.example", service, now()), now()).await.unwrap();
+    let (one, two) = (process(&s, "one"), process(&place.open().await, "two"));
+    let both: [&Process; 2] = [&one, &two];
+    let by = Actor { who: "Ada".into(), ..Actor::system() };
+    let mut at = now();
+    rounds(&both, &mut at).await;
+    for spec in FEATURES {
+        let tasks = spec.tasks();
+        let clean = async |at| s.clean_feature(&by, ONE, (spec.name, None), &tasks, at).await.unwrap();
+        if spec.default {
+            let on = clean(at).await.feature;
+            assert_eq!((on.state, on.tasks.len()), (State::On, 0), "{}: what is on stays", spec.name);
+        }
+        desire(&*s, spec.name, Some(false)).await;
+        rounds(&both, &mut at).await;
+        let is_clean = async || {
+            let f = feature(&*s, spec.name).await;
+            assert_eq!((f.state, f.tasks.len(), f.done.len()), (State::Off, 0, 0), "{}", spec.name);
+            for task in &tasks {
+                assert_eq!(s.left(task.data()).await.unwrap().count, 0, "{} {}", spec.name, task.data());
+            }
+        };
+        is_clean().await;
+        for task in tasks.iter().filter(|t| matches!(t, Task::Clean { .. })) {
+            use_it(&*s, task.data()).await;
+        }
+        let begun = clean(at).await;
+        assert_eq!((begun.feature.state, begun.feature.tasks.len()), (State::TurningOff, tasks.len()));
+        assert_eq!(clean(at).await, begun, "{}: it runs already", spec.name);
+        let outdated =
+            s.clean_feature(&by, ONE, (spec.name, Some(model::ids::LogPosition(1))), &tasks, at).await;
+        assert!(matches!(outdated, Err(Error::Conflict)), "{outdated:?}");
+        for _ in 0..2 {
+            rounds(&both, &mut at).await;
+            assert!(both.iter().all(|p| p.gates.enter(spec.name).is_none()), "{} stays off", spec.name);
+        }
+        is_clean().await;
+        let query = AuditQuery { text: spec.name.into(), limit: 99, ..AuditQuery::default() };
+        let audit = s.audit_log(ONE, &query).await.unwrap().entries;
+        let entries = audit.iter().filter(|e| e.action == "feature.clean" && e.object == spec.name);
+        assert_eq!(entries.filter(|e| e.who == "Ada").count(), 1, "{}", spec.name);
+    }
+    let none = s.clean_feature(&by, ONE, ("none", None), &[], at).await;
+    assert!(matches!(none, Err(Error::NotFound)), "{none:?}");
+}
+
+pub async fn a_task_of_another_version_is_kept_and_holds_up_its_feature_alone(place: &Place) {
+    let s = place.open().await;
+    let p = process(&s, "one");
+    let mut at = now();
+    rounds(&[&p], &mut at).await;
+    let archive: Task = serde_json::from_str(r#"{"do":"archive","data":"old-links","days":3}"#).unwrap();
+    let unknown = Task::Clean { data: "of-a-newer-version".into() };
+    for task in [archive, unknown] {
+        let row = s.feature_rows(ONE, "", 1).await.unwrap().remove(0);
+        let mut f = row.feature.clone();
+        (f.state, f.desired, f.tasks) = (State::TurningOff, Some(false), vec![task.clone()]);
+        assert!(s.write_feature(row.rv.0, &f, at).await.unwrap());
+        desire(&*s, "doh-server", Some(false)).await;
+        rounds(&[&p], &mut at).await;
+        assert_eq!(feature(&*s, "doh-server").await.state, State::Off);
+        let held = feature(&*s, &f.name).await;
+        assert_eq!((held.state, &held.tasks), (State::TurningOff, &vec![task]));
+        // Wanted again, it goes on.
+        desire(&*s, &f.name, None).await;
+        desire(&*s, "doh-server", None).await;
+        rounds(&[&p], &mut at).await;
+        assert_eq!(feature(&*s, &f.name).await.state, State::On);
+    }
+}
