@@ -304,6 +304,7 @@ mod tests {
             change,
             acknowledged: None,
             cluster: None,
+            clusterset: None,
             maintenance: None,
         }
     }

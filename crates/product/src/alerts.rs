@@ -25,6 +25,7 @@ use service::{
     AlertBackend, ApiError, ApiResult, ChannelDraft, ChannelView, DeliveryView, FailedView, Health,
     MaintenanceDraft, NewFeed, NotificationSettings, RuleView,
 };
+use std::collections::HashMap;
 use std::time::Duration;
 use store::{Audit, DELIVERY, JobKind};
 

@@ -193,7 +193,9 @@ mod tests {
         assert_eq!(amount(0, false), "0 /64");
         let (mut used, mut foreign) = (RangeSet::default(), RangeSet::default());
         let shown = net("10.20.4.0/22");
-        ["10.20.4.0/24", "10.20.5.0/25"].map(|p| used.insert(&net(p)));
+        for prefix in ["10.20.4.0/24", "10.20.5.0/25"] {
+            used.insert(&net(prefix));
+        }
         foreign.insert(&net("10.20.5.0/25"));
         let released = [(net("10.20.7.0/25"), "old".to_string())];
         let found = amounts(&shown, (&used, &foreign), &released);

@@ -22,6 +22,7 @@ fn event(kind: EventKind, severity: Severity) -> Event {
         },
         acknowledged: None,
         cluster: None,
+        clusterset: None,
         maintenance: None,
     }
 }

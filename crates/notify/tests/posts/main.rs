@@ -343,10 +343,13 @@ fn channel(target: Target) -> Channel {
 #[test]
 fn messages_and_feeds_say_which_installation_they_are_of() {
     let m = message(1);
-    assert!(m.sent_by().ends_with(" of alder-main (alder-fleet)."), "{}", m.sent_by());
-    assert!(m.text().contains(&format!("\n--\n{}\n", m.sent_by())), "{}", m.text());
+    let sent = m.sent_by(&[]);
+    assert!(sent.ends_with(" of alder-main (alder-fleet)."), "{sent}");
+    let to = ["ops@alder.example".to_string()];
+    let text = m.text(&to);
+    assert!(text.contains(&format!("\n--\n{}", m.sent_by(&to))), "{text}");
     let alone = Message { clusterset: String::new(), rules: vec![], ..m.clone() };
-    assert_eq!(alone.sent_by(), "Sent by Domainscope of alder-main.");
+    assert_eq!(alone.sent_by(&[]), "Sent by Domainscope of alder-main.");
     let source = notify::AtomSource { title: "Events", id: "f", made: now(), base: None };
     let text = notify::atom(&source, &m.parts[0].events);
     for wanted in [

@@ -236,6 +236,7 @@ mod tests {
             latency: Default::default(),
             running: 0,
             draining: false,
+            first_answer_at: None,
         }
     }
 
