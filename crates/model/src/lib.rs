@@ -33,7 +33,7 @@ pub use dns::nameserver;
 pub use finding::{culprit, test_case};
 pub use judgement::{
     advice, attention, carry, cause, checks, confirm, diff, event, expiry, item, judge, maintenance, notify,
-    status, verdict,
+    outage, status, verdict,
 };
 pub use registration::epp;
 pub use tools::{

@@ -94,9 +94,9 @@ impl Faults {
         for change in changes.iter_mut().filter(|c| is_silence(c)) {
             let Some(since) = reach.held_since(&change.field) else { continue };
             let since = since.strftime("%Y-%m-%d %H:%M UTC");
-            let gap = if change.note.is_empty() { "" } else { " " };
-            change.note +=
-                &format!("{gap}Held back since {since}, when a part of the network was out of reach.");
+            let before = change.note_sentence().map(|note| note + " ").unwrap_or_default();
+            change.note =
+                format!("{before}Held back since {since}, when a part of the network was out of reach.");
         }
     }
 

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use model::event::{Event, Severity};
 use model::inventory::Row;
 use model::names::DomainName;
+use model::outage;
 use model::time::human_instant;
 use url::Url;
 
@@ -41,6 +42,9 @@ impl Part {
 
     /// What happened, in a few words.
     pub fn headline(&self) -> String {
+        if let Some(words) = outage::headline(self.events.iter().map(|e| &e.change)) {
+            return words.into();
+        }
         match self.events.as_slice() {
             [one] => one.change.headline(),
             many => match many.first().filter(|e| e.change.kind.is_reminder()) {

@@ -6,13 +6,18 @@
 //! a value that changed more than [`FLIPS`] times in a day is reported only when it has been the same for a day. A record
 //! that comes back to sets it had before is a [`Rotation`], and reported only when it has been the same for a week.
 
+pub use super::first_look::baseline;
+pub use super::silence::{AnswersElsewhere, ceased_servers, is_silence, keep_answering, silent_servers};
+
 use super::diff::diff;
 use super::event::{Change, EventKind};
+use super::first_look::{first_failures, is_mended};
 use super::latency::OURS;
+use super::outage;
 use super::put_back::put_back;
 use super::rotation::{self, Rotation};
 use crate::base::time::plus;
-use crate::dns::{DnssecStatus, ServerHealth, ServerState};
+use crate::dns::ServerHealth;
 use crate::finding::Finding;
 use crate::observation::{Observation, Part, PartKind};
 use jiff::Timestamp;
@@ -52,11 +57,11 @@ impl Pending {
     }
 
     /// True for a failure that only the first look saw: a second look has not confirmed it.
-    fn is_first_failure(&self) -> bool {
+    pub(super) fn is_first_failure(&self) -> bool {
         self.change.is_none() && self.flips.is_empty() && self.rotation.is_empty()
     }
 
-    fn is_about(&self, change: &Change) -> bool {
+    pub(super) fn is_about(&self, change: &Change) -> bool {
         (self.kind, self.field.as_str()) == key(change)
     }
 
@@ -76,15 +81,6 @@ impl Pending {
         let seconds = if self.waits_a_day() { DAY_S } else { confirm_s };
         plus(self.since, seconds)
     }
-}
-
-/// A server that does not answer here, and answers at another place: that is no event.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AnswersElsewhere {
-    /// Its name and address, as events name it.
-    pub server: String,
-    /// The place where it answers.
-    pub place: String,
 }
 
 /// What a look comes to.
@@ -157,51 +153,6 @@ pub fn confirm_but_silence(
     now: Timestamp,
 ) -> Confirmed {
     confirm_all(previous, current, attempted, confirm_s, now, true)
-}
-
-/// What a first look is stored with: its state is the baseline, no change. A failure that only this look sees is noted, so
-/// that it is not reported as mended when the next one does not see it.
-pub fn baseline(mut current: Observation, now: Timestamp) -> Observation {
-    let nothing = Observation::empty(current.name.clone(), current.vantage.clone());
-    current.pending.extend(first_failures(&nothing, &current, now));
-    current
-}
-
-/// Failures that the first good reading of a part sees.
-fn first_failures(previous: &Observation, current: &Observation, now: Timestamp) -> Vec<Pending> {
-    let failure = |kind, field| Pending {
-        kind,
-        field,
-        change: None,
-        since: now,
-        flips: Vec::new(),
-        rotation: Rotation::default(),
-    };
-    let mut failures = Vec::new();
-    if let (None, Some(d)) = (&previous.delegation.value, &current.delegation.value) {
-        let fails = |s: &&ServerState| {
-            !matches!(s.health, ServerHealth::Authoritative | ServerHealth::Slow | ServerHealth::NotAsked)
-        };
-        let servers = d.servers.iter().filter(fails);
-        failures.extend(servers.map(|s| failure(EventKind::DelegationHealthChanged, s.field())));
-    }
-    if let (None, Some(d)) = (&previous.dnssec.value, &current.dnssec.value)
-        && d.status == DnssecStatus::Bogus
-    {
-        failures.push(failure(EventKind::DnssecStatusChanged, "dnssec_status".into()));
-    }
-    failures
-}
-
-/// True when a server answers again, or a chain of trust is no longer broken.
-fn is_mended(change: &Change) -> bool {
-    match change.kind {
-        EventKind::DelegationHealthChanged => {
-            change.new.as_deref() == Some(ServerHealth::Authoritative.label())
-        }
-        EventKind::DnssecStatusChanged => change.old.as_deref() == Some(DnssecStatus::Bogus.label()),
-        _ => false,
-    }
 }
 
 fn confirm_all(
@@ -286,6 +237,7 @@ fn confirm_all(
     for change in &held {
         put_back(previous, &mut current, change);
     }
+    outage::mark(previous, &current, &mut changes);
     changes.sort_by_key(|c| std::cmp::Reverse(c.severity));
     let soon = pending
         .iter()
@@ -324,45 +276,4 @@ fn see_set(p: &mut Pending, previous: &Observation, current: &Observation, confi
         p.rotation.see(reported, p.since, now);
     }
     p.rotation.see(set, p.since, now);
-}
-
-/// Servers that ceased to answer, as events name them.
-pub fn ceased_servers(previous: &Observation, current: &Observation) -> Vec<String> {
-    let is_dead = |s: &ServerState| s.health == ServerHealth::Dead;
-    if !current.delegation.value.as_ref().is_some_and(|d| d.servers.iter().any(is_dead)) {
-        return Vec::new();
-    }
-    silences(previous, current).into_iter().filter(|c| c.old.is_some()).map(|c| c.field).collect()
-}
-
-/// Servers that ceased to answer and were silent in an earlier look too: before that is an event, they are asked from
-/// another place.
-pub fn silent_servers(previous: &Observation, current: &Observation) -> Vec<String> {
-    if previous.pending.is_empty() && previous.elsewhere.is_empty() {
-        return Vec::new();
-    }
-    let was_silent = |c: &Change| {
-        previous.pending.iter().any(|p| p.change.is_some() && p.is_about(c))
-            || previous.elsewhere.iter().any(|e| e.server == c.field)
-    };
-    silences(previous, current).into_iter().filter(was_silent).map(|c| c.field).collect()
-}
-
-fn silences(previous: &Observation, current: &Observation) -> Vec<Change> {
-    diff(previous, current).into_iter().filter(is_silence).collect()
-}
-
-/// True for a server that ceased to answer.
-pub fn is_silence(c: &Change) -> bool {
-    c.kind == EventKind::DelegationHealthChanged && c.new.as_deref() == Some(ServerHealth::Dead.label())
-}
-
-/// Keeps the state of servers that are silent here and answer at another place, and notes the place.
-pub fn keep_answering(previous: &Observation, current: &mut Observation, place: &str, answering: &[String]) {
-    for change in silences(previous, current) {
-        if answering.contains(&change.field) {
-            put_back(previous, current, &change);
-            current.elsewhere.push(AnswersElsewhere { server: change.field, place: place.to_string() });
-        }
-    }
 }

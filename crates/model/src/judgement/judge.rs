@@ -114,7 +114,7 @@ pub fn judge(item: &Item, observation: &Observation, limits: &Thresholds, now: T
             None => {}
         }
     }
-    judge_dns(&mut b, observation, now);
+    judge_dns(&mut b, item, observation, now);
     judge_certificates(&mut b, observation, now);
 
     if b.reasons.is_empty() {
@@ -262,12 +262,27 @@ fn no_nameserver(d: &Delegation) -> String {
     no_server_address(&d.zone, &names)
 }
 
-fn judge_dns(b: &mut ReasonCollector, observation: &Observation, now: Timestamp) {
-    if let Some(d) = &observation.delegation.value
-        && d.delegated
-        && d.all_silent()
-    {
-        b.say(StatusKind::Critical, Rule::NoNameserver, no_nameserver(d));
+fn judge_dns(b: &mut ReasonCollector, item: &Item, observation: &Observation, now: Timestamp) {
+    let registered = !matches!(
+        observation.registration.value,
+        Some(RegistrationState::Available | RegistrationState::Reserved)
+    );
+    if let Some(d) = &observation.delegation.value {
+        let critical = StatusKind::Critical;
+        // A flag that takes the name off the net is the cause, said once.
+        let is_explained = b
+            .reasons
+            .iter()
+            .any(|r| r.kind == StatusKind::Critical && matches!(r.rule, Rule::Flag | Rule::Inactive));
+        if d.delegated && d.all_silent() {
+            b.say(critical, Rule::NoNameserver, no_nameserver(d));
+        } else if !d.delegated && item.was_delegated && registered && !is_explained {
+            b.say(
+                critical,
+                Rule::NoNameserver,
+                format!("The zone {} no longer delegates the domain", d.parent),
+            );
+        }
     }
     if let Some(s) = &observation.dnssec.value
         && s.status == DnssecStatus::Bogus
@@ -275,10 +290,6 @@ fn judge_dns(b: &mut ReasonCollector, observation: &Observation, now: Timestamp)
         b.say(StatusKind::Critical, Rule::Bogus, format!("DNSSEC does not validate: {}", s.reason));
     }
     judge_signatures(b, observation, now);
-    let registered = !matches!(
-        observation.registration.value,
-        Some(RegistrationState::Available | RegistrationState::Reserved)
-    );
     // A name that is not registered has no delegation either: one cause, said once.
     let counts = |f: &&Finding| f.is_urgent() && (registered || f.tag != "B02_NO_DELEGATION");
     // What is bogus or silent as a whole is said above.
@@ -286,7 +297,7 @@ fn judge_dns(b: &mut ReasonCollector, observation: &Observation, now: Timestamp)
         let decided = |rule: Rule| b.reasons.iter().any(|r| r.rule == rule);
         match f.tag.as_str() {
             "DNSSEC_BOGUS" | "SIGNATURES_EXPIRED" => decided(Rule::Bogus),
-            "B02_NO_WORKING_NS" => decided(Rule::NoNameserver),
+            "B02_NO_WORKING_NS" | "B02_NO_DELEGATION" => decided(Rule::NoNameserver),
             _ => false,
         }
     };
