@@ -7,7 +7,9 @@
 //! that comes back to sets it had before is a [`Rotation`], and reported only when it has been the same for a week.
 
 pub use super::first_look::baseline;
-pub use super::silence::{AnswersElsewhere, ceased_servers, is_silence, keep_answering, silent_servers};
+pub use super::silence::{
+    AnswersElsewhere, addresses_of, ceased_servers, is_silence, keep_answering, silent_servers,
+};
 
 use super::diff::diff;
 use super::event::{Change, EventKind};
@@ -17,7 +19,7 @@ use super::outage;
 use super::put_back::put_back;
 use super::rotation::{self, Rotation};
 use crate::base::time::plus;
-use crate::dns::ServerHealth;
+use crate::dns::{NOT_RESOLVED, ServerHealth};
 use crate::finding::Finding;
 use crate::observation::{Observation, Part, PartKind};
 use jiff::Timestamp;
@@ -249,7 +251,8 @@ fn confirm_all(
     current.pending = pending;
     // What the checks that count on every server found stays as it was until the loss of one is confirmed.
     let is_held = |p: &Pending| {
-        let is_lost = |c: &Change| c.new.as_deref() == Some(ServerHealth::Unresolvable.label());
+        let no_address = [ServerHealth::Unresolvable.label(), NOT_RESOLVED];
+        let is_lost = |c: &Change| c.new.as_deref().is_some_and(|new| no_address.contains(&new));
         p.change.as_ref().is_some_and(|c| silence_waits && is_silence(c) || is_lost(c) && !p.takes_long())
     };
     if current.pending.iter().any(is_held) {

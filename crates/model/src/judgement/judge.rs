@@ -7,7 +7,7 @@ use super::status::{Reason, Rule, Status, StatusKind};
 use crate::base::time::{DAY, StatedTime, clock_utc, human_date, human_day, plus};
 use crate::certificate::Trust;
 use crate::certificate::hosts::WARNING_DAYS;
-use crate::dns::{Delegation, DnssecStatus, ServerProblem};
+use crate::dns::{Delegation, DnssecStatus, ServerProblem, ServerState};
 use crate::finding::{Finding, by_server};
 use crate::observation::Observation;
 use crate::registration::{Registration, RegistrationState};
@@ -251,8 +251,15 @@ fn no_nameserver(d: &Delegation) -> String {
             n => format!("None of the {n} nameservers answers for the zone"),
         };
     }
+    if d.servers.iter().all(ServerState::is_unanswered) {
+        return format!(
+            "No nameserver could be resolved: no server answers for the addresses of {}",
+            names.join(", ")
+        );
+    }
     let below = |name: &String| *name == d.zone || name.ends_with(&format!(".{}", d.zone));
-    let cyclic = d.servers.iter().any(|s| s.problems.contains(&ServerProblem::NoAddress { cyclic: true }));
+    let is_cyclic = |p: &ServerProblem| matches!(p, ServerProblem::NoAddress { cyclic: true, .. });
+    let cyclic = d.servers.iter().flat_map(|s| &s.problems).any(is_cyclic);
     if cyclic && !names.iter().any(below) {
         return format!(
             "No nameserver has an address: finding one needs this zone itself (circular dependency through {})",
