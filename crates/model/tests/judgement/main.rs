@@ -92,6 +92,7 @@ fn delegation(names: &[&str]) -> Delegation {
         servers: names.iter().map(|n| server(n, ServerHealth::Authoritative)).collect(),
         soa: None,
         negative_soa: None,
+        parents_differ: None,
         provider: None,
         latency: model::latency::LatencyHistory::default(),
         notes: vec![],
