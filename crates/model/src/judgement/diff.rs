@@ -123,7 +123,13 @@ fn registration(a: &Registration, b: &Registration, source: &str, out: &mut Vec<
         out.push(change(EventKind::CreationChanged, Severity::Critical, "created", old, new, source));
     }
     if a.registrar.differs_from(&b.registrar) {
-        let name = |r: &Registrar| r.name.clone().or_else(|| r.iana_id.as_ref().map(|i| format!("IANA {i}")));
+        // One company may have several accreditations: then the ids tell them apart.
+        let is_one_name = a.registrar.name == b.registrar.name;
+        let name = |r: &Registrar| match (&r.name, &r.iana_id) {
+            (Some(name), Some(id)) if is_one_name => Some(format!("{name} (IANA {id})")),
+            (Some(name), _) => Some(name.clone()),
+            (None, id) => id.as_ref().map(|i| format!("IANA {i}")),
+        };
         let (old, new) = (name(&a.registrar), name(&b.registrar));
         out.push(change(EventKind::RegistrarChanged, Severity::Critical, "registrar", old, new, source));
     }

@@ -20,6 +20,7 @@ pub mod maintenance;
 pub mod notify;
 pub mod outage;
 mod put_back;
+mod registration_hold;
 mod renewal;
 pub mod rotation;
 mod server_health;

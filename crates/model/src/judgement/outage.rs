@@ -19,7 +19,7 @@ fn outage(o: &Observation) -> Option<&'static str> {
 }
 
 /// True for a change that is part of an outage.
-fn is_part(change: &Change, words: &str) -> bool {
+pub(super) fn is_part(change: &Change, words: &str) -> bool {
     match change.kind {
         EventKind::DelegationHealthChanged => words == NO_SERVER && change.severity >= Severity::Warning,
         EventKind::NameserversChanged => words == NOT_DELEGATED && change.new.is_none(),
@@ -27,9 +27,14 @@ fn is_part(change: &Change, words: &str) -> bool {
     }
 }
 
+/// Why nothing of a domain can be resolved since this look.
+pub(super) fn begins(previous: &Observation, current: &Observation) -> Option<&'static str> {
+    outage(current).filter(|_| outage(previous).is_none())
+}
+
 /// Makes the changes Critical with which a domain went off the net, and says so in their notes. `current`: what is stored.
 pub(super) fn mark(previous: &Observation, current: &Observation, changes: &mut [Change]) {
-    let (None, Some(words)) = (outage(previous), outage(current)) else { return };
+    let Some(words) = begins(previous, current) else { return };
     for change in changes.iter_mut().filter(|c| is_part(c, words)) {
         change.severity = Severity::Critical;
         change.note = words.into();

@@ -2,11 +2,14 @@
 //! Here: the observations that all of them start from.
 
 mod addresses;
+mod answers;
 mod changes;
 mod confirm;
 mod month;
 mod new_servers;
 mod notify;
+mod outage;
+mod parents;
 mod properties;
 mod registrar_dates;
 mod rotation;
