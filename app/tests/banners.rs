@@ -70,15 +70,21 @@ async fn a_change_that_waits_for_a_second_look_says_so() {
     let domain = sample.domains.iter_mut().find(of).unwrap();
     let observation = domain.observation.as_mut().unwrap();
     observation.pending = vec![pending("www A", 1), pending("mail A", 9)];
-    let t = read(&router(sample, ""), "/domains/alder.example").await;
-    says(
-        &t,
-        &[
-            "Being confirmed by a second scan",
-            "www A went from 192.0.2.1 to 192.0.2.9.",
-            "Changes often; reported when it stays the same for a day",
-            "mail A went from 192.0.2.1 to 192.0.2.9.",
-        ],
-    );
+    let router = router(sample, "");
+    for tab in ["/domains/alder.example", "/domains/alder.example/events"] {
+        let t = read(&router, tab).await;
+        says(
+            &t,
+            &[
+                "Being confirmed by a second scan",
+                "www A went from 192.0.2.1 to 192.0.2.9.",
+                "Changes often; reported when it stays the same for a day",
+                "mail A went from 192.0.2.1 to 192.0.2.9.",
+            ],
+        );
+    }
+    let t = read(&router, "/domains").await;
+    says(&t, &["Confirming", "1 change is being confirmed by a second scan"]);
+    assert!(!read(&story(), "/domains").await.contains("Confirming"));
     assert!(!read(&story(), "/domains/alder.example").await.contains("Being confirmed"));
 }

@@ -7,9 +7,10 @@ mod world;
 
 use jiff::SignedDuration;
 use model::confirm::is_silence;
-use model::event::{EventKind, EventQuery};
+use model::event::{EventKind, EventQuery, Severity};
 use model::health::FaultKind;
 use model::ids::OrgId;
+use model::names::DomainName;
 use model::status::StatusKind;
 use monitor::Hub;
 use server::settings::EngineArgs;
@@ -118,12 +119,24 @@ const OPERATORS: [&str; 6] =
 
 #[tokio::test(flavor = "multi_thread")]
 async fn half_of_the_network_out_of_reach_is_a_fault_of_ours_and_no_event() {
-    let mut more = String::new();
+    half_of_the_network("example", "", "No answer").await;
+}
+
+/// The names of the servers are below another TLD, so that the delegation brings no addresses of them: those are out of reach too.
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_whose_names_cannot_be_resolved_from_here_are_no_event_either() {
+    let tld = "[[tld]]\nname = \"other\"\nregistry = \"Other Registry\"\ndnssec = \"nsec\"\n";
+    half_of_the_network("other", tld, "Not resolved").await;
+}
+
+/// `word`: how events call servers that are out of reach.
+async fn half_of_the_network(tld: &str, more: &str, word: &str) {
+    let mut more = more.to_string();
     for i in 1..=6 {
-        let server = |n: i32| format!("{{ name = \"ns{n}.p{i}.example\", address = \"127.60.{i}{n}.1\" }}");
+        let server = |n: i32| format!("{{ name = \"ns{n}.p{i}.{tld}\", address = \"127.60.{i}{n}.1\" }}");
         more += &format!(
             "[[provider]]\nid = \"p{i}\"\nname = \"P{i}\"\nservers = [{}, {}]\n\
-             [[domain]]\nname = \"p{i}.example\"\nprovider = \"p{i}\"\nregistrar = \"reg\"\nlisted = false\n\
+             [[domain]]\nname = \"p{i}.{tld}\"\nprovider = \"p{i}\"\nregistrar = \"reg\"\nlisted = false\n\
              [[domain]]\nname = \"d{i}.example\"\nprovider = \"p{i}\"\nregistrar = \"reg\"\ncreated = \"-5y\"\n\
              expires = \"+200d\"\nrecords = [\"@ 300 A 192.0.2.10\"]\n",
             server(1),
@@ -143,6 +156,19 @@ async fn half_of_the_network_out_of_reach_is_a_fault_of_ours_and_no_event() {
     assert_eq!(w.events().await, before, "no event about a domain");
     assert_ne!(w.status("d1.example").await, StatusKind::Critical);
 
+    // The process ends, and the next one begins with one of the domains: it still holds back what the other did, and shows it.
+    w.scanner(&hub, &w.args, None).share_faults().await.unwrap();
+    let next = Hub::default();
+    let scanner = w.scanner(&next, &w.without(&lost), None);
+    assert!(next.faults().is_empty());
+    scanner.share_faults().await.unwrap();
+    assert_eq!(next.faults(), hub.faults());
+    for _ in 0..2 {
+        scanner.scan(&DomainName::trusted("d1.example"), true).await.unwrap();
+        w.pass(SignedDuration::from_mins(6));
+    }
+    assert_eq!(w.events().await, before, "no event about a domain");
+
     // All answer again but one operator's: its silence is its own.
     let faults = w.scan_as(&hub, &w.without(&lost[..2]), 2, None).await;
     assert!(!faults.contains(&FaultKind::PartOfNetworkDown), "{faults:?}");
@@ -150,7 +176,9 @@ async fn half_of_the_network_out_of_reach_is_a_fault_of_ours_and_no_event() {
     let about: Vec<_> = events.iter().take(events.len() - usize::try_from(before).unwrap()).collect();
     assert_eq!(about.len(), 2, "{about:?}");
     for event in about {
-        assert_eq!((event.domain.as_str(), event.change.new.as_deref()), ("d1.example", Some("No answer")));
+        assert_eq!((event.domain.as_str(), event.change.new.as_deref()), ("d1.example", Some(word)));
+        let is_said = event.change.note.starts_with("No name server answers");
+        assert_eq!((event.change.severity, is_said), (Severity::Critical, true), "as its status is");
     }
     assert_eq!(w.status("d1.example").await, StatusKind::Critical);
 
@@ -169,6 +197,7 @@ async fn half_of_the_network_out_of_reach_is_a_fault_of_ours_and_no_event() {
     let events = w.store.events(OrgId::BUILT_IN, &EventQuery::default()).await.unwrap();
     assert_eq!(events.total, before + 10, "two servers of each");
     let newest = &events.events[0].change;
-    assert!(newest.note.starts_with("Held back since ") && is_silence(newest), "{newest:?}");
+    let note = newest.note.strip_prefix("No name server answers. ");
+    assert!(note.is_some_and(|n| n.starts_with("Held back since ")) && is_silence(newest), "{newest:?}");
     assert_eq!(w.status("d3.example").await, StatusKind::Critical);
 }

@@ -147,6 +147,7 @@ pub fn delegation(zone: &str, provider: &str, kind: ProviderKind, servers: Vec<S
         servers,
         soa: Some(soa(zone)),
         negative_soa: Some(soa(zone)),
+        parents_differ: None,
         provider: Some(Provider { name: provider.into(), kind }),
         latency: model::latency::LatencyHistory::default(),
         notes: vec![],

@@ -33,7 +33,7 @@ pub use dns::nameserver;
 pub use finding::{culprit, test_case};
 pub use judgement::{
     advice, attention, carry, cause, checks, confirm, diff, ending, event, expiry, item, judge, maintenance,
-    notify, repeat, status, verdict,
+    notify, outage, repeat, status, verdict,
 };
 pub use registration::epp;
 pub use tools::{

@@ -5,7 +5,7 @@ use crate::Scanner;
 use crate::clock_check::{ClockCheck, WrongClock};
 use crate::reach::Reach;
 use jiff::Timestamp;
-use model::confirm::{ceased_servers, is_silence};
+use model::confirm::{addresses_of, ceased_servers, is_silence};
 use model::dns::{Delegation, DnssecStatus};
 use model::event::Change;
 use model::health::{FaultKind, OwnFault};
@@ -88,15 +88,20 @@ impl Faults {
         lock(&self.reach).hold(ceased, now, Instant::now())
     }
 
+    /// Takes over that another process found a part of the network out of reach: since when, and until when that counts.
+    pub(crate) fn set_remote_part(&self, remote: Option<(Timestamp, Timestamp)>) {
+        lock(&self.reach).remote = remote;
+    }
+
     /// Notes in events about servers whose silence was held back that it was.
-    pub(crate) fn note_held(&self, changes: &mut [Change]) {
+    pub(crate) fn note_held(&self, before: &Observation, changes: &mut [Change]) {
         let reach = lock(&self.reach);
         for change in changes.iter_mut().filter(|c| is_silence(c)) {
-            let Some(since) = reach.held_since(&change.field) else { continue };
+            let Some(since) = reach.held_since(&addresses_of(before, change)) else { continue };
             let since = since.strftime("%Y-%m-%d %H:%M UTC");
-            let gap = if change.note.is_empty() { "" } else { " " };
-            change.note +=
-                &format!("{gap}Held back since {since}, when a part of the network was out of reach.");
+            let before = change.note_sentence().map(|note| note + " ").unwrap_or_default();
+            change.note =
+                format!("{before}Held back since {since}, when a part of the network was out of reach.");
         }
     }
 

@@ -5,6 +5,7 @@
 //! that runs it only.
 
 use crate::progress;
+use crate::shared_faults::RemoteFaults;
 use jiff::Timestamp;
 use model::ids::LogPosition;
 use model::names::DomainName;
@@ -39,6 +40,9 @@ struct Inner {
     live: broadcast::Sender<Live>,
     recorded: Notify,
     faults: crate::faults::Faults,
+    /// Identity of this process among those that share faults.
+    process: String,
+    remote: Mutex<RemoteFaults>,
 }
 
 struct Followed {
@@ -55,14 +59,26 @@ impl Default for Hub {
             live,
             recorded: Notify::new(),
             faults: crate::faults::Faults::default(),
+            process: format!("{:032x}", rand::random::<u128>()),
+            remote: Mutex::default(),
         }))
     }
 }
 
 impl Hub {
-    /// Faults of the installation that scans of this process found, and that last.
+    /// Faults of the installation that scans of this process, or of another one, found, and that last.
     pub fn faults(&self) -> Vec<model::health::OwnFault> {
-        self.0.faults.list()
+        let own = self.0.faults.list();
+        self.remote_faults(|remote| remote.merged(own))
+    }
+
+    pub(crate) fn process(&self) -> &str {
+        &self.0.process
+    }
+
+    /// Reads or changes what is known of other processes' faults.
+    pub(crate) fn remote_faults<T>(&self, f: impl FnOnce(&mut RemoteFaults) -> T) -> T {
+        f(&mut self.0.remote.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What scans of this process know of its own faults.

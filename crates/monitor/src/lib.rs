@@ -18,6 +18,7 @@ mod scanner;
 pub mod schedule;
 mod services;
 mod shared;
+mod shared_faults;
 mod upkeep;
 mod web_file;
 mod worker;

@@ -97,6 +97,8 @@ pub(crate) struct Reach {
     networks: BTreeMap<Network, Seen>,
     /// Since when a part of the network is out of reach, if one is.
     since: Option<Timestamp>,
+    /// The same by another process, or by the one before this: since when, and until when that counts.
+    pub remote: Option<(Timestamp, Timestamp)>,
     /// How many networks are silent, and how many answer.
     counts: (usize, usize),
     /// The time of the last scan, when the networks have not been counted since.
@@ -110,19 +112,28 @@ impl Reach {
     /// the seconds between two scans of this domain.
     pub fn note(&mut self, delegation: &Delegation, ceased: &[String], interval_s: i64, now: Timestamp) {
         // What ceases while a fault lasts is held back until the same time.
-        let since = self.since.map_or(now, |since| since.min(now));
-        let mut servers: Vec<_> = delegation.servers.iter().zip(operators(delegation)).collect();
-        // A network in which one server is silent and another one answers is one that answers.
-        servers.sort_by_key(|(server, _)| server.health != ServerHealth::Dead);
-        for (server, operator) in servers {
-            let Some(address) = server.address else { continue };
-            let silent = match server.health {
+        let since = self.known_since(now).map_or(now, |since| since.min(now));
+        let mut servers: Vec<(IpAddr, bool, String)> = Vec::new();
+        for (server, operator) in delegation.servers.iter().zip(operators(delegation)) {
+            let is_silent = match server.health {
+                // Of a host name that could not be resolved the addresses that it had.
+                ServerHealth::Unresolvable if server.is_unanswered() => {
+                    let of_name =
+                        ceased.iter().filter_map(|c| c.strip_prefix(&server.name)?.trim().parse().ok());
+                    servers.extend(of_name.map(|address| (address, true, operator.clone())));
+                    continue;
+                }
                 ServerHealth::NotAsked | ServerHealth::Unresolvable => continue,
                 ServerHealth::Dead if ceased.contains(&server.field()) => true,
                 // Silent before too, and reported as such: it says nothing about the network.
                 ServerHealth::Dead => continue,
                 _ => false,
             };
+            servers.extend(server.address.map(|address| (address, is_silent, operator)));
+        }
+        // A network in which one server is silent and another one answers is one that answers.
+        servers.sort_by_key(|(_, is_silent, _)| !is_silent);
+        for (address, silent, operator) in servers {
             let network = network(address);
             if self.networks.len() >= REMEMBERED && !self.networks.contains_key(&network) {
                 self.forget_oldest();
@@ -206,10 +217,16 @@ impl Reach {
         Some((since, sentence))
     }
 
+    /// Since when a part of the network is out of reach, by this process or another.
+    fn known_since(&self, now: Timestamp) -> Option<Timestamp> {
+        let remote = self.remote.filter(|(_, until)| now <= *until).map(|(since, _)| since);
+        self.since.into_iter().chain(remote).min()
+    }
+
     /// Until when it is held back that these servers are silent, which events name so; `None` when it is not.
     pub fn hold(&mut self, ceased: &[String], now: Timestamp, at: Instant) -> Option<Timestamp> {
         self.count(at);
-        let fault_since = self.since?;
+        let fault_since = self.known_since(now)?;
         let networks: Vec<_> = networks_of(ceased).collect();
         // One that is due to be reported is not held back for the sake of another.
         if networks.iter().filter_map(|n| self.networks.get(n)).any(|seen| seen.is_overdue(now)) {
@@ -226,11 +243,10 @@ impl Reach {
         first?.checked_add(jiff::SignedDuration::from_secs(HOLD_S)).ok()
     }
 
-    /// Since when it was held back that a server is silent, if it was.
-    pub fn held_since(&self, server: &str) -> Option<Timestamp> {
-        let server = [server.to_string()];
-        let network = networks_of(&server).next()?;
-        self.networks.get(&network).filter(|seen| seen.was_held)?.silent_since
+    /// Since when it was held back that one of these servers is silent, if it was.
+    pub fn held_since(&self, servers: &[String]) -> Option<Timestamp> {
+        let seen = networks_of(servers).filter_map(|network| self.networks.get(&network));
+        seen.filter(|seen| seen.was_held).filter_map(|seen| seen.silent_since).min()
     }
 }
 

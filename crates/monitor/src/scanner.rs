@@ -251,7 +251,9 @@ impl Scanner {
                     Confirmed { observation: baseline(current, now), changes: vec![], look_again_at: None }
                 }
             };
-            self.hub.own_faults().note_held(&mut changes);
+            if let Some(before) = before {
+                self.hub.own_faults().note_held(before, &mut changes);
+            }
             let look_again_at = look_again_at.into_iter().chain(held_until).min();
             let latency = current.delegation.value.as_ref().map(|d| &d.latency);
             let asked_places_at = latency.and_then(LatencyHistory::places_asked_at);

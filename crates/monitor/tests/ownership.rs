@@ -420,6 +420,9 @@ async fn another_registrar_or_creation_date_asks_for_a_new_proof() {
     ] {
         s.later(1);
         *s.world.registration.lock().unwrap() = state(registrar, created);
+        // One answer may be out of date: a second one confirms it.
+        s.scanner.scan(&name, true).await.unwrap();
+        *s.world.now.lock().unwrap() += SignedDuration::from_mins(6);
         s.scanner.scan(&name, true).await.unwrap();
         let due = s.scanner.store.queue_stats(JobKind::Claim, s.world.now()).await.unwrap().due;
         assert_eq!(due, 1, "the change makes the check due at once");

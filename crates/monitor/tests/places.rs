@@ -65,6 +65,7 @@ impl Observer for World {
             servers: vec![],
             soa: None,
             negative_soa: None,
+            parents_differ: None,
             provider: None,
             latency: seen(name.as_str(), now, 9.0),
             notes: vec![],

@@ -105,6 +105,7 @@ fn delegation(servers: &[Server]) -> Delegation {
         servers: servers.iter().enumerate().map(state).collect(),
         soa: None,
         negative_soa: None,
+        parents_differ: None,
         provider: None,
         latency: model::latency::LatencyHistory::default(),
         notes: vec![],

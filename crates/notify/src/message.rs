@@ -6,6 +6,7 @@ use model::event::{Event, Severity};
 use model::ids::{EventId, OrgId};
 use model::inventory::Row;
 use model::names::DomainName;
+use model::outage;
 use model::time::human_instant;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,6 +77,9 @@ impl Part {
 
     /// What happened, in a few words.
     pub fn headline(&self) -> String {
+        if let Some(words) = outage::headline(self.holding().map(|e| &e.change)) {
+            return words.into();
+        }
         let holding: Vec<_> = self.holding().collect();
         let more = |n: usize| if n == 1 { "1 change".to_string() } else { format!("{n} changes") };
         match (holding.as_slice(), self.events.as_slice()) {

@@ -122,6 +122,7 @@ fn judged(d: &mut Dice, new: &NewItem) -> (Item, Row) {
         last_scan_at: Some(now()),
         registered_read_at: Some(now()),
         error: None,
+        confirming: 0,
         claim: None,
         transitions: model::inventory::Transitions::default(),
     };

@@ -2,6 +2,7 @@
 
 use crate::accounts::Audit;
 use crate::job::{Job, JobKind, JobState, LeasedJob, Priority, QueueStats};
+pub use crate::own_faults::ReportedFault;
 use crate::retry::Retry;
 use crate::services::VersionedService;
 use async_trait::async_trait;
@@ -11,6 +12,7 @@ use model::checks::Checks;
 use model::configure::{ConnectLink, StoredService, StoredTemplate};
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
 use model::event::{Change, EventPage, EventQuery};
+use model::health::OwnFault;
 use model::ids::{EventId, LogPosition, OrgId, SnapshotId, Vantage};
 use model::inventory::{ListQuery, Page, Row, Summary};
 use model::item::{Item, ItemPatch, Ownership};
@@ -357,6 +359,16 @@ pub trait Store:
     async fn first_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<String>;
     /// Writes a setting.
     async fn set_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<()>;
+    /// Replaces what a process found of faults of the installation; what any said before `forget` is deleted.
+    async fn report_own_faults(
+        &self,
+        process: &str,
+        faults: &[OwnFault],
+        now: Timestamp,
+        forget: Timestamp,
+    ) -> Result<()>;
+    /// Faults of the installation that processes said there are at an instant or later, by process.
+    async fn own_faults(&self, since: Timestamp) -> Result<Vec<ReportedFault>>;
     /// What an organisation says about the checks of its domains.
     async fn checks(&self, org: OrgId) -> Result<Checks>;
     /// The same of several, in one query; those that do not exist are left out.

@@ -95,6 +95,7 @@ pub(crate) fn first_row(name: &DomainName, unicode: &str, ownership: Ownership, 
         last_scan_at: None,
         registered_read_at: None,
         error: None,
+        confirming: 0,
         claim: None,
         transitions: Transitions::default(),
     }

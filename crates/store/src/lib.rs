@@ -29,6 +29,7 @@ mod migrate;
 mod notification_settings;
 mod open;
 mod outbox;
+mod own_faults;
 mod record;
 mod resources;
 mod retry;

@@ -1,7 +1,9 @@
 //! The store over either database: every method of the contract, handed to the module that knows it.
 
 use crate::accounts::Audit;
-use crate::api::{ItemOutcome, LogRead, NewItem, Record, Result, ScanGrounds, Store, Versioned};
+use crate::api::{
+    ItemOutcome, LogRead, NewItem, Record, ReportedFault, Result, ScanGrounds, Store, Versioned,
+};
 use crate::db::{Db, args};
 use crate::index::{Indexes, Plan};
 use crate::items::By;
@@ -12,7 +14,9 @@ use crate::resources::SpaceCache;
 use crate::retry::Retry;
 use crate::seal::SecretKey;
 use crate::services::{self, VersionedService};
-use crate::{budgets, checks, events, history, items, jobs, log, outbox, stored, templates, upkeep};
+use crate::{
+    budgets, checks, events, history, items, jobs, log, outbox, own_faults, stored, templates, upkeep,
+};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
@@ -20,6 +24,7 @@ use model::checks::Checks;
 use model::configure::{ConnectLink, StoredService, StoredTemplate};
 use model::detail::{RawAnswer, Snapshot, SnapshotMeta};
 use model::event::{Change, EventPage, EventQuery};
+use model::health::OwnFault;
 use model::ids::{EventId, LogPosition, OrgId, SnapshotId, Vantage};
 use model::inventory::{ListQuery, Page, Row, Summary};
 use model::item::{Item, ItemPatch};
@@ -341,6 +346,20 @@ impl Store for Database {
 
     async fn set_setting(&self, org: OrgId, key: &str, value: &str, now: Timestamp) -> Result<()> {
         upkeep::set_setting(&self.db, org, key, value, now).await
+    }
+
+    async fn report_own_faults(
+        &self,
+        process: &str,
+        faults: &[OwnFault],
+        now: Timestamp,
+        forget: Timestamp,
+    ) -> Result<()> {
+        own_faults::report(&self.db, process, faults, (now, forget)).await
+    }
+
+    async fn own_faults(&self, since: Timestamp) -> Result<Vec<ReportedFault>> {
+        own_faults::list(&self.db, since).await
     }
 
     async fn checks(&self, org: OrgId) -> Result<Checks> {

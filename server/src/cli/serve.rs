@@ -260,6 +260,11 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         policy,
     };
     scanner.judge_by_new_thresholds().await?;
+    // Before the first scan: what the process before this one held back is still held.
+    if let Err(e) = scanner.share_faults().await {
+        tracing::warn!(error = %e, "faults that other processes found could not be read");
+    }
+    let sharing = scanner.clone();
     let process = format!("{}-{}", std::process::id(), &random_id()[..6]);
     let runner = features::Runner::new(
         store.clone(),
@@ -326,6 +331,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     let stop = CancellationToken::new();
     let log = tokio::spawn(hub.follow(store.clone(), Duration::from_secs(1), stop.clone()));
     tokio::spawn(monitor::report_blocked_hosts(budgets, stop.clone()));
+    tokio::spawn(sharing.keep_sharing_faults(stop.clone()));
     let work = tokio::spawn({
         let stop = stop.clone();
         async move { worker.run(stop).await }

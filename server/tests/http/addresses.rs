@@ -278,6 +278,7 @@ async fn observed(site: &Site, name: &str, owner: &str, addresses: &[&str]) {
         servers: vec![],
         soa: None,
         negative_soa: None,
+        parents_differ: None,
         provider: None,
         latency: Default::default(),
         notes: vec![],

@@ -4,6 +4,7 @@ mod addresses;
 mod attention;
 mod certificates;
 pub(crate) mod configuration;
+mod confirming;
 mod customer_link;
 mod delegation;
 pub(crate) mod dns;

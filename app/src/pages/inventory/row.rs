@@ -79,7 +79,7 @@ fn unknown() -> AnyView {
     view! { <span class="text-muted">"–"<span class="sr-only">"not known"</span></span> }.into_any()
 }
 
-/// Tags, "Watched", "New change" and "DNS changed".
+/// Tags, "Watched", "New change", "DNS changed" and "Confirming".
 fn badges(r: &Row, now: Timestamp) -> impl IntoView + use<> {
     let watched = (r.ownership == Ownership::Watched)
         .then(|| view! { <span class="tag">{icon("eye")}"Watched"</span> });
@@ -95,7 +95,18 @@ fn badges(r: &Row, now: Timestamp) -> impl IntoView + use<> {
     let badge = r.changed_recently(now).then(|| view! { <span class="tag badge-new">"New change"</span> });
     let dns = dns_badge(r, now);
     let claim = r.claim.map(claim_tag);
-    view! { {badge}{dns}{watched}{claim}{tags}{more} }.into_any()
+    view! { {badge}{dns}{confirming_badge(r)}{watched}{claim}{tags}{more} }.into_any()
+}
+
+/// Says that something waits for a second look: a quiet badge, because it may pass.
+pub(crate) fn confirming_badge(r: &Row) -> Option<impl IntoView + use<>> {
+    let title = match r.confirming {
+        0 => return None,
+        1 => "1 change is being confirmed by a second scan".to_string(),
+        n => format!("{n} changes are being confirmed by a second scan"),
+    };
+    let url = format!("/domains/{}", r.name.as_str());
+    Some(view! { <a class="tag badge-dns" href=url title=title>"Confirming"</a> })
 }
 
 /// Says that DNS changed in the last days: a quiet badge, and no tint, which is for the registration.

@@ -90,7 +90,7 @@ async fn pointers(c: &Context<'_>, ip: IpAddr) -> Option<BTreeSet<Name>> {
     let name = reverse_name(ip, "in-addr.arpa", "ip6.arpa")?;
     let found = match c.session.resolve(name.clone(), Rtype::PTR, true, Vec::new()).await {
         Ok(found) => found,
-        Err(Stuck::NoServer(_)) => return c.is_answered(&name, Rtype::PTR).await.then(BTreeSet::new),
+        Err(Stuck::NoServer { .. }) => return c.is_answered(&name, Rtype::PTR).await.then(BTreeSet::new),
         Err(_) => return None,
     };
     let records = &found.asked.reply()?.answers;

@@ -255,6 +255,7 @@ pub(crate) async fn scan(session: &Session, delegation: &Delegation, now: jiff::
         findings.extend(own::apex_alias(&context).await);
         findings.extend(own::slow(delegation));
     }
+    findings.extend(own::parents(delegation));
     findings.retain(|f| f.level >= Level::Notice);
     findings
 }

@@ -59,14 +59,24 @@ pub fn chain_of_trust(zone: &str, dnssec: &Dnssec, now: Timestamp) -> Vec<Findin
     out
 }
 
+/// Servers of the parent zone that disagree about the delegation.
+pub(super) fn parents(d: &Delegation) -> Option<Finding> {
+    let differences = d.parents_differ.as_deref()?;
+    let args = [("parent", d.parent.as_str().into()), ("domain", d.zone.as_str().into())];
+    Some(with_differences(finding(NAME, &d.zone, "PARENTS_DIFFER", &args), differences))
+}
+
+/// Says who has what; filled in here, because it may hold semicolons, which the table's sentences take for lists.
+fn with_differences(mut finding: Finding, differences: &str) -> Finding {
+    finding.message = finding.message.replace("{differences}", differences);
+    finding.args.insert("differences".into(), differences.into());
+    finding
+}
+
 /// A record set that is not the same on all servers: those that answered, and in `differences` who has what.
 pub fn record_sets_differ(zone: &str, field: &str, servers: Vec<&str>, differences: &str) -> Finding {
-    let mut out =
-        finding(NAME, zone, RECORD_SETS_DIFFER, &[("set", field.into()), ("servers", servers.into())]);
-    // Filled in here: records may hold semicolons, which the table's sentences take for lists.
-    out.message = out.message.replace("{differences}", differences);
-    out.args.insert("differences".into(), differences.into());
-    out
+    let args = [("set", field.into()), ("servers", servers.into())];
+    with_differences(finding(NAME, zone, RECORD_SETS_DIFFER, &args), differences)
 }
 
 /// The tag of [`record_sets_differ`].

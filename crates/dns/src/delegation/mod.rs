@@ -1,6 +1,7 @@
 //! The delegation of a zone from both sides: what the parent says, what the zone's own servers say, and how each
 //! address of each server behaves. RFC 1034 section 4.2.2, RFC 2308 (negative answers), RFC 7766 (TCP).
 
+mod agreement;
 mod parent;
 pub(crate) mod provider;
 mod record_sets;
@@ -39,6 +40,7 @@ pub(crate) async fn delegation(session: &Session, zone: &Name) -> Result<Delegat
             servers: Vec::new(),
             negative_soa: side.enclosing_soa.clone(),
             soa: side.enclosing_soa,
+            parents_differ: None,
             provider: None,
             latency: LatencyHistory { servers: side.chain, ..LatencyHistory::default() },
             notes,
@@ -67,6 +69,7 @@ pub(crate) async fn delegation(session: &Session, zone: &Name) -> Result<Delegat
     Ok(Delegation {
         latency: LatencyHistory { servers: chain, ..LatencyHistory::default() },
         provider: provider::provider(&names, &zone.to_string()),
+        parents_differ: side.differ,
         zone: zone.to_string(),
         parent: side.parent.to_string(),
         delegated: true,
@@ -195,7 +198,10 @@ async fn all_servers(
             let why = found.problem.unwrap_or_else(|| "no address".into());
             out.push(state(
                 None,
-                Some(ServerProblem::NoAddress { cyclic: !found.cycle.is_empty() }),
+                Some(ServerProblem::NoAddress {
+                    cyclic: !found.cycle.is_empty(),
+                    unanswered: found.unanswered,
+                }),
                 vec![why],
             ));
         }

@@ -1,18 +1,20 @@
 //! The parent's side of a delegation: NS set, glue and DS as the parent's servers give them, or who denies the name.
 //! In: a zone. Out: [`ParentSide`]. RFC 1034 section 4.2.1.
 
-use crate::delegation::trace::{self, Step, descend, ds_of};
+use crate::delegation::agreement::parents_differ;
+use crate::delegation::trace::{self, ServerReply, Step, descend, ds_of};
 use crate::error::Error;
 use crate::present;
-use crate::resolve::classify::ns_names;
+use crate::resolve::classify::{kind, ns_names, plain};
 use crate::resolve::reach::{intercepted, root_is_there};
 use crate::resolve::{MAX_SERVERS, glued};
 use crate::session::{QueryMode, Session};
 use crate::wire::{Name, Question, Reply, Rtype};
-use model::dns::{NsName, Soa, TraceOutcome};
+use futures::future::join_all;
+use model::dns::{AnswerKind, NsName, Soa, TraceOutcome};
 use model::latency::ChainServer;
 use model::registration::Ds;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the parent's side says.
 pub(crate) struct ParentSide {
@@ -22,6 +24,8 @@ pub(crate) struct ParentSide {
     pub ds: Vec<Ds>,
     /// SOA of the enclosing zone, when the name is not delegated.
     pub enclosing_soa: Option<Soa>,
+    /// How the servers of the parent disagree about it.
+    pub differ: Option<String>,
     /// The servers of the zones between the root and this one, with the time they took.
     pub chain: Vec<ChainServer>,
     pub notes: Vec<String>,
@@ -42,10 +46,11 @@ pub(crate) async fn parent_side(session: &Session, zone: &Name) -> Result<Parent
             .map(|r| ds_of(&r.authority, zone))
             .unwrap_or_default();
         if ds.is_empty() {
-            ds = ask_ds(session, step, zone).await;
+            ds = ask_ds(session, step, zone).await?;
         }
         let servers = step.referral.as_ref().map(|(_, s)| s.clone()).unwrap_or_default();
         return Ok(ParentSide {
+            differ: parents_differ(&step.replies, zone),
             parent: step.zone.clone(),
             delegated: true,
             servers,
@@ -65,11 +70,12 @@ pub(crate) async fn parent_side(session: &Session, zone: &Name) -> Result<Parent
             let servers = reply.as_ref().map(|r| same_servers(r, zone)).unwrap_or_default();
             let parent =
                 if zone == &last.zone { zone.parent() } else { enclosing(session, last, zone).await };
-            let ds = ask_ds(session, last, zone).await;
+            let ds = ask_ds(session, last, zone).await?;
             notes.push(format!(
                 "the servers of {parent} also serve {zone}: the delegation itself cannot be seen"
             ));
             Ok(ParentSide {
+                differ: None,
                 parent,
                 delegated: !servers.is_empty(),
                 servers,
@@ -80,6 +86,7 @@ pub(crate) async fn parent_side(session: &Session, zone: &Name) -> Result<Parent
             })
         }
         TraceOutcome::NoData | TraceOutcome::NxDomain => {
+            denial_counts(session, last, zone).await?;
             let soa = reply.and_then(present::soa_of);
             let parent = soa
                 .as_ref()
@@ -87,6 +94,7 @@ pub(crate) async fn parent_side(session: &Session, zone: &Name) -> Result<Parent
                 .filter(|p| zone.is_at_or_below(p))
                 .unwrap_or_else(|| last.zone.clone());
             Ok(ParentSide {
+                differ: None,
                 parent,
                 delegated: false,
                 servers: Vec::new(),
@@ -168,14 +176,56 @@ async fn enclosing(session: &Session, step: &Step, zone: &Name) -> Name {
     step.zone.clone()
 }
 
-async fn ask_ds(session: &Session, step: &Step, zone: &Name) -> Vec<Ds> {
+/// Servers of a parent zone that are asked for what one of them is not asked for.
+const ASKED: usize = 4;
+
+/// The DS records of the zone, from a server that agrees with most others where there is one. Silence says nothing of them.
+async fn ask_ds(session: &Session, step: &Step, zone: &Name) -> Result<Vec<Ds>, Error> {
     let question = trace::question(zone, Rtype::DS);
-    let good = step.replies.iter().filter(|s| s.kind.responded()).filter_map(|s| s.address).take(4);
-    for ip in good {
+    let chosen = step.chosen.and_then(|i| step.replies.get(i));
+    let others = step.replies.iter().filter(|s| s.kind.responded());
+    let mut asked_any = false;
+    let mut answered = false;
+    for ip in chosen.into_iter().chain(others).filter_map(|s| s.address).take(ASKED) {
         let asked = session.ask(ip, &question, QueryMode::Resolver).await;
         if let Some(reply) = asked.reply().filter(|r| r.aa && r.rcode == 0) {
-            return ds_of(&reply.answers, zone);
+            return Ok(ds_of(&reply.answers, zone));
         }
+        asked_any = true;
+        answered |= asked.reply().is_some();
     }
-    Vec::new()
+    if asked_any && !answered {
+        let detail = format!("none answers the question for the DS records of {zone}");
+        return Err(Error::Unreachable { zone: step.zone.to_string(), detail });
+    }
+    Ok(Vec::new())
+}
+
+/// Fails when that a zone is not delegated is said by one server alone while others are silent: it may have an old copy. The
+/// silent ones are asked once more, over TCP.
+async fn denial_counts(session: &Session, step: &Step, zone: &Name) -> Result<(), Error> {
+    let denies = |s: &&ServerReply| matches!(s.kind, AnswerKind::NoData | AnswerKind::NxDomain);
+    let denying: BTreeSet<&str> = step.replies.iter().filter(denies).map(|s| s.server.as_str()).collect();
+    let is_silent = |s: &&ServerReply| matches!(s.kind, AnswerKind::Timeout | AnswerKind::Unreachable);
+    let silent: Vec<&ServerReply> = step.replies.iter().filter(is_silent).collect();
+    let not_heard: BTreeSet<&str> =
+        silent.iter().map(|s| s.server.as_str()).filter(|s| !denying.contains(s)).collect();
+    if denying.len() > 1 || not_heard.is_empty() {
+        return Ok(());
+    }
+    let question = plain(zone, Rtype::NS);
+    let others = silent.iter().filter(|s| not_heard.contains(s.server.as_str()));
+    let others = others.filter_map(|s| s.address).take(ASKED);
+    let said = join_all(others.map(|ip| session.ask(ip, &question, QueryMode::ExactTcp))).await;
+    let kinds: Vec<AnswerKind> = said.iter().map(|asked| kind(asked, &step.zone, &question)).collect();
+    let unreachable = |detail: String| Err(Error::Unreachable { zone: step.zone.to_string(), detail });
+    if kinds.iter().any(|k| matches!(k, AnswerKind::Referral | AnswerKind::Answer)) {
+        return unreachable(format!("they disagree whether {zone} is delegated, and few answer"));
+    }
+    let agrees = kinds.iter().any(|k| matches!(k, AnswerKind::NoData | AnswerKind::NxDomain));
+    // Of two servers one may well be down for good.
+    if !agrees && not_heard.len() > 1 {
+        return unreachable(format!("only one says that {zone} is not delegated: {}", tally(step)));
+    }
+    Ok(())
 }

@@ -1,17 +1,18 @@
 //! The path from the root to the servers that answer for a name: every server of every set is asked, nothing comes
 //! from a cache. In: a name and a type. Out: [`model::dns::Trace`].
 
+use super::agreement::{choose, disagreement};
 use crate::present;
 use crate::resolve::classify::{kind, referral_zone, server_answer};
 use crate::resolve::reach::intercepted;
 use crate::resolve::{CIRCULAR, MAX_ALIASES, MAX_REFERRALS, alias, referred};
 use crate::session::{QueryMode, QueryResult, Session};
-use crate::wire::{Data, Edns, Name, Question, Reply, Rr, Rtype};
+use crate::wire::{Data, Edns, Name, Question, Rr, Rtype};
 use futures::future::join_all;
 use model::dns::{
     AnswerKind, ChainEnd, NsName, Record, Referral, ServerAnswer, Trace, TraceOutcome, TraceStep,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -136,90 +137,6 @@ pub(crate) async fn descend(
         };
         return (steps, outcome);
     }
-}
-
-/// The answer to follow: the most usual one among those that count, from the fastest server that gave it.
-fn choose(replies: &[ServerReply], question: &Question) -> Option<usize> {
-    let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for (i, s) in replies.iter().enumerate() {
-        if s.kind.is_authoritative() || s.kind == AnswerKind::Referral {
-            groups.entry(gist(s, question)).or_default().push(i);
-        }
-    }
-    let best = groups.into_values().max_by_key(Vec::len)?;
-    best.into_iter().min_by_key(|i| replies[*i].asked.as_ref().map(|a| a.latency))
-}
-
-/// What makes two answers the same for choosing: the kind, where a referral leads, the data of an answer.
-fn gist<'a>(from: &'a ServerReply, question: &Question) -> (&'static str, Option<&'a Name>, Vec<&'a [u8]>) {
-    let reply = from.asked.as_ref().and_then(|a| a.reply());
-    match from.kind {
-        AnswerKind::Referral => ("referral", reply.and_then(referral_zone), Vec::new()),
-        AnswerKind::Answer => ("answer", None, answered(reply, question.rtype)),
-        kind => (kind.words(), None, Vec::new()),
-    }
-}
-
-/// The data of an answer as octets, aliases on the way included, sorted. Text would take several times as much.
-fn answered(reply: Option<&Reply>, rtype: Rtype) -> Vec<&[u8]> {
-    let answers = reply.map_or(&[][..], |r| &r.answers);
-    let of_use = answers.iter().filter(|rr| rr.rtype == rtype || rr.rtype == Rtype::CNAME);
-    let mut data: Vec<&[u8]> = of_use.map(|rr| rr.raw.as_slice()).collect();
-    data.sort_unstable();
-    data.dedup();
-    data
-}
-
-/// Items of a list, and groups of servers, that a note about differing servers names.
-const NAMED: usize = 16;
-
-/// The data of an answer in words, the first of many.
-fn data_words(reply: &Reply, rtype: Rtype) -> String {
-    let of_use = |rr: &&Rr| rr.rtype == rtype || rr.rtype == Rtype::CNAME;
-    let data: BTreeSet<String> =
-        reply.answers.iter().filter(of_use).take(NAMED).map(present::data_text).collect();
-    few(data.into_iter().collect(), reply.answers.iter().filter(of_use).count())
-}
-
-/// Some of `total` items as one list.
-fn few(mut items: Vec<String>, total: usize) -> String {
-    items.truncate(NAMED);
-    let more = if total > NAMED { format!(" and {} more", total - NAMED) } else { String::new() };
-    items.join(", ") + &more
-}
-
-/// One sentence when the servers of a set say different things.
-fn disagreement(replies: &[ServerReply], rtype: Rtype) -> Option<String> {
-    let mut groups: BTreeMap<String, usize> = BTreeMap::new();
-    let answers: BTreeSet<Vec<&[u8]>> = replies
-        .iter()
-        .filter(|s| s.kind == AnswerKind::Answer)
-        .map(|s| answered(s.asked.as_ref().and_then(|a| a.reply()), rtype))
-        .collect();
-    for s in replies.iter().filter(|s| s.kind.responded()) {
-        let what = match s.asked.as_ref().and_then(|a| a.reply()) {
-            Some(reply) if s.kind == AnswerKind::Referral => {
-                let to = referral_zone(reply);
-                let names =
-                    to.map(|z| crate::resolve::classify::ns_names(&reply.authority, z)).unwrap_or_default();
-                let total = names.len();
-                let names = few(names.iter().take(NAMED).map(Name::to_string).collect(), total);
-                format!("referral to {} at {names}", to.map_or(String::new(), Name::to_string))
-            }
-            Some(reply) if s.kind == AnswerKind::Answer && answers.len() > 1 => {
-                format!("{} {}", s.kind.words(), data_words(reply, rtype))
-            }
-            _ => s.kind.words().to_string(),
-        };
-        *groups.entry(what).or_default() += 1;
-    }
-    (groups.len() > 1).then(|| {
-        let parts: Vec<String> = groups.iter().map(|(what, n)| format!("{n} × {what}")).collect();
-        let more = parts.len().saturating_sub(NAMED);
-        let parts = parts[..parts.len() - more].join("; ");
-        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        format!("the servers of this set disagree: {parts}{more}")
-    })
 }
 
 pub(crate) async fn trace(session: &Session, name: &Name, rtype: Rtype) -> Trace {

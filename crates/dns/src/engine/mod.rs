@@ -250,7 +250,7 @@ pub(crate) fn stuck_error(session: &Session, name: &Name, stuck: &Stuck) -> Erro
         };
     }
     let zone = match stuck {
-        Stuck::NoServer(zone) => zone.to_string(),
+        Stuck::NoServer { zone, .. } => zone.to_string(),
         _ => name.to_string(),
     };
     Error::Unreachable { zone, detail: stuck.words() }

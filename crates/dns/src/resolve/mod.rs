@@ -62,7 +62,11 @@ pub(crate) enum Stuck {
     /// Aliases lead in a circle or are too many.
     AliasLoop(Name),
     /// No server of the zone gave an answer that counts.
-    NoServer(Name),
+    NoServer {
+        zone: Name,
+        /// False when none gave any answer, so that nothing is known.
+        heard: bool,
+    },
     /// Something on the way answers in place of the root servers: how many did.
     Intercepted(usize),
 }
@@ -76,7 +80,8 @@ impl Stuck {
             }
             Stuck::TooDeep => "the delegations are nested too deep".into(),
             Stuck::AliasLoop(name) => format!("the aliases of {name} lead in a circle or are too many"),
-            Stuck::NoServer(zone) => format!("no server of {zone} answers usefully"),
+            Stuck::NoServer { zone, heard: true } => format!("no server of {zone} answers usefully"),
+            Stuck::NoServer { zone, heard: false } => format!("no server of {zone} answers"),
             Stuck::Intercepted(servers) => Error::Intercepted { servers: *servers }.to_string(),
         }
     }
@@ -90,6 +95,8 @@ pub(crate) struct HostAddresses {
     pub alias: Option<Name>,
     /// Why there is no address.
     pub problem: Option<String>,
+    /// No address is known because no server answered: the name may well have one.
+    pub unanswered: bool,
     /// The names in a circle, where finding the address needs the name itself; else empty.
     pub cycle: Vec<Name>,
 }
@@ -222,12 +229,16 @@ impl Session {
                 }
                 Err(stuck) => {
                     out.problem = Some(stuck.words());
-                    if let Stuck::Cycle(names) = stuck {
-                        out.cycle = names;
+                    match stuck {
+                        Stuck::Cycle(names) => out.cycle = names,
+                        Stuck::NoServer { heard: false, .. } | Stuck::Intercepted(_) => out.unanswered = true,
+                        _ => {}
                     }
                 }
             }
         }
+        // A denial of one type is one of the name.
+        out.unanswered &= out.addresses.is_empty() && denied.is_none();
         out.addresses.sort();
         out.addresses.dedup();
         out.addresses.truncate(MAX_ADDRESSES);

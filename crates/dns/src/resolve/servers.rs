@@ -38,12 +38,15 @@ impl Session {
         let mut glueless = servers.iter().filter(|s| s.addresses.is_empty()).take(side);
         let mut weak: Vec<Arc<QueryResult>> = Vec::new();
         let mut cycle = None;
+        // Whether a server answered anything, and whether one was silent or its host name could not be resolved for silence.
+        let (mut heard, mut silent) = (false, false);
         loop {
             if addresses.is_empty() {
                 let Some(server) = glueless.next() else { break };
                 let Ok(host) = Name::from_text(&server.name) else { continue };
                 let found = self.host(host, stack.to_vec()).await;
                 if found.addresses.is_empty() {
+                    silent |= found.unanswered;
                     cycle = cycle.or(Some(found.cycle).filter(|names| !names.is_empty()));
                     continue;
                 }
@@ -81,6 +84,8 @@ impl Session {
                     continue;
                 };
                 let kind = kind(&asked, zone, question);
+                heard |= kind.responded();
+                silent |= !kind.responded();
                 if kind.is_authoritative() || kind == AnswerKind::Referral {
                     return Ok((asked, kind));
                 }
@@ -99,7 +104,7 @@ impl Session {
         match (weak.into_iter().next(), cycle) {
             (Some(weak), _) => Ok((weak, AnswerKind::NonAuthoritative)),
             (None, Some(names)) => Err(Stuck::Cycle(names)),
-            (None, None) => Err(Stuck::NoServer(zone.clone())),
+            (None, None) => Err(Stuck::NoServer { zone: zone.clone(), heard: heard || !silent }),
         }
     }
 }

@@ -27,6 +27,9 @@ pub struct Delegation {
     pub soa: Option<Soa>,
     /// SOA of a real negative answer for a name below the zone: what resolvers will cache by.
     pub negative_soa: Option<Soa>,
+    /// How the parent's servers disagree about the delegation, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parents_differ: Option<String>,
     /// Distinct NSIDs or host names of the servers' operators: patterns for the provider.
     pub provider: Option<Provider>,
     /// Latency and network of the servers in the chain, over the looks of this vantage.

@@ -21,6 +21,6 @@ pub use denial::DenialProof;
 pub use dnssec::{Dnssec, DnssecStatus};
 pub use problem::ServerProblem;
 pub use record::{AnswerKind, NsName, Record, Referral, ServerAnswer, Soa, Transport};
-pub use server_state::{ServerHealth, ServerState};
+pub use server_state::{NOT_RESOLVED, ServerHealth, ServerState};
 pub use snapshot::{RrSet, ServerSet, SetAnswer, ZoneSnapshot};
 pub use trace::{ChainEnd, Trace, TraceOutcome, TraceStep};

@@ -153,7 +153,7 @@ pub fn seen(s: &ServerState, newest: Option<u32>) -> ObservedAddress {
         (ServerHealth::Slow, None) => (Condition::Slow, ServerHealth::Slow.label().into()),
         (ServerHealth::Lame, _) => (Condition::Lame, format!("Lame, {}", said(s.kind))),
         (ServerHealth::Dead, _) => (Condition::Dead, ServerHealth::Dead.label().into()),
-        (ServerHealth::Unresolvable, _) => (Condition::Dead, ServerHealth::Unresolvable.label().into()),
+        (ServerHealth::Unresolvable, _) => (Condition::Dead, s.label().into()),
         (ServerHealth::NotAsked, _) => (Condition::NotAsked, ServerHealth::NotAsked.label().into()),
     };
     ObservedAddress { address: s.address, condition, words, latency_ms: s.latency_ms }
@@ -209,6 +209,7 @@ mod tests {
             servers,
             soa: None,
             negative_soa: None,
+            parents_differ: None,
             provider: None,
             latency: crate::dns::latency::LatencyHistory::default(),
             notes: Vec::new(),

@@ -16,10 +16,13 @@ pub enum ServerProblem {
         /// The name it leads to.
         target: String,
     },
-    /// The name has no address.
+    /// No address of the name is known.
     NoAddress {
         /// Finding the address needs the zone itself.
         cyclic: bool,
+        /// No server answered the question for it: nothing is known of the name.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unanswered: bool,
     },
     /// Answers over TCP but not over UDP.
     TcpOnly,

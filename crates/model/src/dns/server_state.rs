@@ -17,7 +17,7 @@ pub enum ServerHealth {
     Lame,
     /// Does not answer.
     Dead,
-    /// Its name has no address.
+    /// No address of its name is known ([`ServerState::is_unanswered`] says whether it has none).
     Unresolvable,
     /// Was not asked (no IPv6 here, or a private address).
     NotAsked,
@@ -36,6 +36,9 @@ impl ServerHealth {
         }
     }
 }
+
+/// The word for a server whose host name could not be resolved because no server answered.
+pub const NOT_RESOLVED: &str = "Not resolved";
 
 /// One address of one name server of the zone, asked for the SOA.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,6 +73,17 @@ pub struct ServerState {
 }
 
 impl ServerState {
+    /// True when its host name could not be resolved because no server answered: it may well have an address.
+    pub fn is_unanswered(&self) -> bool {
+        let unanswered = |p: &ServerProblem| matches!(p, ServerProblem::NoAddress { unanswered: true, .. });
+        self.health == ServerHealth::Unresolvable && self.problems.iter().any(unanswered)
+    }
+
+    /// How it behaves, as people read it.
+    pub fn label(&self) -> &'static str {
+        if self.is_unanswered() { NOT_RESOLVED } else { self.health.label() }
+    }
+
     /// Its name and address, as events name it; the name alone when it has no address.
     pub fn field(&self) -> String {
         let address = self.address.map(|a| format!(" {a}")).unwrap_or_default();

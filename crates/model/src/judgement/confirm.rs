@@ -6,13 +6,21 @@
 //! a value that changed more than [`FLIPS`] times in a day is reported only when it has been the same for a day. A record
 //! that comes back to sets it had before is a [`Rotation`], and reported only when it has been the same for a week.
 
+pub use super::first_look::baseline;
+pub use super::silence::{
+    AnswersElsewhere, addresses_of, ceased_servers, is_silence, keep_answering, silent_servers,
+};
+
 use super::diff::diff;
 use super::event::{Change, EventKind};
+use super::first_look::{first_failures, is_mended};
 use super::latency::OURS;
+use super::outage;
 use super::put_back::put_back;
+use super::registration_hold::{self, is_stated};
 use super::rotation::{self, Rotation};
 use crate::base::time::plus;
-use crate::dns::{DnssecStatus, ServerHealth, ServerState};
+use crate::dns::{NOT_RESOLVED, ServerHealth};
 use crate::finding::Finding;
 use crate::observation::{Observation, Part, PartKind};
 use jiff::Timestamp;
@@ -23,9 +31,14 @@ pub const CONFIRM_S: i64 = 5 * 60;
 /// Changes of one value within a day that are still reported one by one.
 const FLIPS: usize = 3;
 /// Seconds of a day.
-const DAY_S: i64 = 86_400;
+pub(super) const DAY_S: i64 = 86_400;
+/// Seconds that a domain must be off the net to be reported so though its servers change too often.
+const OUTAGE_S: i64 = 3_600;
 /// Instants that are remembered of one value.
 const REMEMBERED: usize = 8;
+
+/// The note of a name that its registry denies and its zone delegates.
+const STILL_DELEGATED: &str = "The parent zone still delegates it";
 
 /// A value that waits for its confirmation, or changed lately.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,11 +65,11 @@ impl Pending {
     }
 
     /// True for a failure that only the first look saw: a second look has not confirmed it.
-    fn is_first_failure(&self) -> bool {
+    pub(super) fn is_first_failure(&self) -> bool {
         self.change.is_none() && self.flips.is_empty() && self.rotation.is_empty()
     }
 
-    fn is_about(&self, change: &Change) -> bool {
+    pub(super) fn is_about(&self, change: &Change) -> bool {
         (self.kind, self.field.as_str()) == key(change)
     }
 
@@ -78,15 +91,6 @@ impl Pending {
     }
 }
 
-/// A server that does not answer here, and answers at another place: that is no event.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AnswersElsewhere {
-    /// Its name and address, as events name it.
-    pub server: String,
-    /// The place where it answers.
-    pub place: String,
-}
-
 /// What a look comes to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Confirmed {
@@ -104,31 +108,33 @@ pub fn part(kind: EventKind) -> PartKind {
         EventKind::RecordChanged => PartKind::Zone,
         EventKind::DnssecStatusChanged => PartKind::Dnssec,
         EventKind::CertificateChanged | EventKind::CertificateEnds => PartKind::Certificates,
-        EventKind::DelegationHealthChanged | EventKind::ProviderChanged => PartKind::Delegation,
+        // Of name servers and DS records what the parent zone says waits as such; see `registration_hold`.
+        EventKind::DelegationHealthChanged
+        | EventKind::ProviderChanged
+        | EventKind::NameserversChanged
+        | EventKind::DnssecChanged => PartKind::Delegation,
         _ => PartKind::Registration,
     }
 }
 
 fn key(change: &Change) -> (EventKind, &str) {
-    // A flag that appears is about that flag; the field alone would be one for all flags.
-    match change.kind {
-        EventKind::StatusAdded => (change.kind, change.new.as_deref().unwrap_or(&change.field)),
-        _ => (change.kind, &change.field),
-    }
+    (change.kind, &change.field)
 }
 
-/// True for changes that wait for a second look.
+/// True for changes that wait for a second look, beside those that the registration states.
 fn waits(change: &Change) -> bool {
-    match change.kind {
+    matches!(
+        change.kind,
         EventKind::Registered
-        | EventKind::Released
-        | EventKind::DnssecStatusChanged
-        | EventKind::DelegationHealthChanged
-        | EventKind::RecordChanged
-        | EventKind::CertificateChanged => true,
-        EventKind::StatusAdded => change.new.as_deref() == Some("inactive"),
-        _ => false,
-    }
+            | EventKind::Released
+            | EventKind::NameserversChanged
+            | EventKind::DnssecChanged
+            | EventKind::ProviderChanged
+            | EventKind::DnssecStatusChanged
+            | EventKind::DelegationHealthChanged
+            | EventKind::RecordChanged
+            | EventKind::CertificateChanged
+    )
 }
 
 fn was_read<T>(part: &Part<T>, now_attempted: Option<Timestamp>) -> bool {
@@ -159,51 +165,6 @@ pub fn confirm_but_silence(
     confirm_all(previous, current, attempted, confirm_s, now, true)
 }
 
-/// What a first look is stored with: its state is the baseline, no change. A failure that only this look sees is noted, so
-/// that it is not reported as mended when the next one does not see it.
-pub fn baseline(mut current: Observation, now: Timestamp) -> Observation {
-    let nothing = Observation::empty(current.name.clone(), current.vantage.clone());
-    current.pending.extend(first_failures(&nothing, &current, now));
-    current
-}
-
-/// Failures that the first good reading of a part sees.
-fn first_failures(previous: &Observation, current: &Observation, now: Timestamp) -> Vec<Pending> {
-    let failure = |kind, field| Pending {
-        kind,
-        field,
-        change: None,
-        since: now,
-        flips: Vec::new(),
-        rotation: Rotation::default(),
-    };
-    let mut failures = Vec::new();
-    if let (None, Some(d)) = (&previous.delegation.value, &current.delegation.value) {
-        let fails = |s: &&ServerState| {
-            !matches!(s.health, ServerHealth::Authoritative | ServerHealth::Slow | ServerHealth::NotAsked)
-        };
-        let servers = d.servers.iter().filter(fails);
-        failures.extend(servers.map(|s| failure(EventKind::DelegationHealthChanged, s.field())));
-    }
-    if let (None, Some(d)) = (&previous.dnssec.value, &current.dnssec.value)
-        && d.status == DnssecStatus::Bogus
-    {
-        failures.push(failure(EventKind::DnssecStatusChanged, "dnssec_status".into()));
-    }
-    failures
-}
-
-/// True when a server answers again, or a chain of trust is no longer broken.
-fn is_mended(change: &Change) -> bool {
-    match change.kind {
-        EventKind::DelegationHealthChanged => {
-            change.new.as_deref() == Some(ServerHealth::Authoritative.label())
-        }
-        EventKind::DnssecStatusChanged => change.old.as_deref() == Some(DnssecStatus::Bogus.label()),
-        _ => false,
-    }
-}
-
 fn confirm_all(
     previous: &Observation,
     mut current: Observation,
@@ -223,8 +184,21 @@ fn confirm_all(
         previous.pending.iter().partition(|p| p.is_first_failure());
     // Seen in the first look and never again.
     let is_accident = |c: &Change| is_mended(c) && first.iter().any(|p| p.is_about(c));
+    let (of_answer, known): (Vec<&Pending>, Vec<&Pending>) =
+        known.into_iter().partition(|p| registration_hold::is_of(p));
+    let (stated, seen): (Vec<Change>, Vec<Change>) =
+        diff(previous, &current).into_iter().filter(|c| !is_accident(c)).partition(is_stated);
+    let was_read = read(PartKind::Registration, &current);
+    let answer = registration_hold::judge(&of_answer, stated, was_read, confirm_s, now);
+    // The provider moves with the name servers.
+    let is_moved = answer.changes.iter().any(|c| c.kind == EventKind::NameserversChanged);
     let (waiting, mut changes): (Vec<Change>, Vec<Change>) =
-        diff(previous, &current).into_iter().filter(|c| !is_accident(c)).partition(waits);
+        seen.into_iter().partition(|c| waits(c) && !(is_moved && c.kind == EventKind::ProviderChanged));
+    changes.extend(answer.changes);
+    let outage = outage::begins(previous, &current);
+    // Its registry denies a name that the zone of the registry delegates: one of them is out of date.
+    let is_delegated = current.delegation.value.as_ref().is_some_and(|d| d.delegated);
+    let is_doubtful = |c: &Change| c.kind == EventKind::Released && is_delegated;
     let unanswered = |p: &Pending| {
         let zone = current.zone.value.as_ref();
         p.kind == EventKind::RecordChanged
@@ -270,8 +244,15 @@ fn confirm_all(
         if let Some(change) = &p.change {
             let rotates = p.rotation.sets().is_some() && !settled;
             let waits = silence_waits && is_silence(change);
-            if p.confirmed_at(confirm_s) <= now && !rotates && !waits {
-                changes.push(change.clone());
+            let is_outage = outage.is_some_and(|words| outage::is_part(change, words));
+            let confirmed_at = match p.waits_a_day() {
+                true if is_outage => plus(p.since, OUTAGE_S),
+                false if is_doubtful(change) => plus(p.since, DAY_S),
+                _ => p.confirmed_at(confirm_s),
+            };
+            if confirmed_at <= now && !rotates && !waits {
+                let note = if is_doubtful(change) { STILL_DELEGATED } else { &change.note };
+                changes.push(Change { note: note.to_string(), ..change.clone() });
                 p.change = None;
             } else {
                 held.push(change.clone());
@@ -282,14 +263,18 @@ fn confirm_all(
         }
     }
     pending.retain(|p| p.change.is_some() || !p.flips.is_empty() || !p.rotation.is_empty());
+    pending.extend(answer.pending);
     pending.extend(untouched);
+    held.extend(answer.held);
     for change in &held {
         put_back(previous, &mut current, change);
     }
+    outage::mark(previous, &current, &mut changes);
     changes.sort_by_key(|c| std::cmp::Reverse(c.severity));
     let soon = pending
         .iter()
-        .filter(|p| !p.takes_long() && p.change.as_ref().is_some_and(|c| !(silence_waits && is_silence(c))))
+        .filter(|p| !p.takes_long())
+        .filter(|p| p.change.as_ref().is_some_and(|c| !(silence_waits && is_silence(c)) && !is_doubtful(c)))
         .map(|p| p.confirmed_at(confirm_s))
         // What could not be looked at when its time came waits as long again, not for the next moment.
         .map(|at| if at > now { at } else { plus(now, confirm_s) })
@@ -297,10 +282,12 @@ fn confirm_all(
     current.pending = pending;
     // What the checks that count on every server found stays as it was until the loss of one is confirmed.
     let is_held = |p: &Pending| {
-        let is_lost = |c: &Change| c.new.as_deref() == Some(ServerHealth::Unresolvable.label());
+        let no_address = [ServerHealth::Unresolvable.label(), NOT_RESOLVED];
+        let is_lost = |c: &Change| c.new.as_deref().is_some_and(|new| no_address.contains(&new));
         p.change.as_ref().is_some_and(|c| silence_waits && is_silence(c) || is_lost(c) && !p.takes_long())
     };
-    if current.pending.iter().any(is_held) {
+    let is_moving = held.iter().any(|c| c.kind == EventKind::NameserversChanged);
+    if is_moving || current.pending.iter().any(is_held) {
         // Checks of our own judge the answers that came: the chain of trust, record sets, speed.
         let by_answers = |f: &Finding| f.test_case == OURS;
         current.findings.retain(by_answers);
@@ -324,45 +311,4 @@ fn see_set(p: &mut Pending, previous: &Observation, current: &Observation, confi
         p.rotation.see(reported, p.since, now);
     }
     p.rotation.see(set, p.since, now);
-}
-
-/// Servers that ceased to answer, as events name them.
-pub fn ceased_servers(previous: &Observation, current: &Observation) -> Vec<String> {
-    let is_dead = |s: &ServerState| s.health == ServerHealth::Dead;
-    if !current.delegation.value.as_ref().is_some_and(|d| d.servers.iter().any(is_dead)) {
-        return Vec::new();
-    }
-    silences(previous, current).into_iter().filter(|c| c.old.is_some()).map(|c| c.field).collect()
-}
-
-/// Servers that ceased to answer and were silent in an earlier look too: before that is an event, they are asked from
-/// another place.
-pub fn silent_servers(previous: &Observation, current: &Observation) -> Vec<String> {
-    if previous.pending.is_empty() && previous.elsewhere.is_empty() {
-        return Vec::new();
-    }
-    let was_silent = |c: &Change| {
-        previous.pending.iter().any(|p| p.change.is_some() && p.is_about(c))
-            || previous.elsewhere.iter().any(|e| e.server == c.field)
-    };
-    silences(previous, current).into_iter().filter(was_silent).map(|c| c.field).collect()
-}
-
-fn silences(previous: &Observation, current: &Observation) -> Vec<Change> {
-    diff(previous, current).into_iter().filter(is_silence).collect()
-}
-
-/// True for a server that ceased to answer.
-pub fn is_silence(c: &Change) -> bool {
-    c.kind == EventKind::DelegationHealthChanged && c.new.as_deref() == Some(ServerHealth::Dead.label())
-}
-
-/// Keeps the state of servers that are silent here and answer at another place, and notes the place.
-pub fn keep_answering(previous: &Observation, current: &mut Observation, place: &str, answering: &[String]) {
-    for change in silences(previous, current) {
-        if answering.contains(&change.field) {
-            put_back(previous, current, &change);
-            current.elsewhere.push(AnswersElsewhere { server: change.field, place: place.to_string() });
-        }
-    }
 }

@@ -56,6 +56,8 @@ pub fn diff(previous: &Observation, current: &Observation) -> Vec<Change> {
 }
 
 pub(super) const DNS: &str = "authoritative servers";
+/// The source of what the parent zone says.
+pub(super) const PARENT: &str = "parent zone";
 
 /// Both values, when the current one was read well.
 fn comparable<'a, T>(a: &'a Part<T>, b: &'a Part<T>) -> Option<(&'a T, &'a T)> {
@@ -121,7 +123,13 @@ fn registration(a: &Registration, b: &Registration, source: &str, out: &mut Vec<
         out.push(change(EventKind::CreationChanged, Severity::Critical, "created", old, new, source));
     }
     if a.registrar.differs_from(&b.registrar) {
-        let name = |r: &Registrar| r.name.clone().or_else(|| r.iana_id.as_ref().map(|i| format!("IANA {i}")));
+        // One company may have several accreditations: then the ids tell them apart.
+        let is_one_name = a.registrar.name == b.registrar.name;
+        let name = |r: &Registrar| match (&r.name, &r.iana_id) {
+            (Some(name), Some(id)) if is_one_name => Some(format!("{name} (IANA {id})")),
+            (Some(name), _) => Some(name.clone()),
+            (None, id) => id.as_ref().map(|i| format!("IANA {i}")),
+        };
         let (old, new) = (name(&a.registrar), name(&b.registrar));
         out.push(change(EventKind::RegistrarChanged, Severity::Critical, "registrar", old, new, source));
     }
@@ -207,15 +215,23 @@ fn nameservers(previous: &Observation, current: &Observation, out: &mut Vec<Chan
         (stated(previous).and_then(of_registry), current_registration(current).and_then(of_registry));
     let parent =
         (previous.delegation.value.as_ref().map(of_parent), current_delegation(current).map(of_parent));
-    if let Some((old, new, by_registry)) = told_once(&registry, &parent) {
+    // That the parent zone delegates the name no longer, or again, is told although the registry lists the same all the time.
+    let began_or_ended = || match (&parent.0, &parent.1) {
+        (Some(a), Some(b)) if a.is_empty() != b.is_empty() => Some((a.clone(), b.clone(), false)),
+        _ => None,
+    };
+    if let Some((old, new, by_registry)) = told_once(&registry, &parent).or_else(began_or_ended) {
         let source = if by_registry {
             current.registration.source.clone().unwrap_or_default()
         } else {
-            "parent zone".to_string()
+            PARENT.to_string()
         };
         let words = |s: &[String]| (!s.is_empty()).then(|| s.join(", "));
+        // Delegated again, to the servers that the registry lists.
+        let is_back = old.is_empty() && registry.1.as_ref() == Some(&new);
+        let severity = if is_back { Severity::Info } else { Severity::Warning };
         let kind = EventKind::NameserversChanged;
-        out.push(change(kind, Severity::Warning, "nameservers", words(&old), words(&new), &source));
+        out.push(change(kind, severity, "nameservers", words(&old), words(&new), &source));
     }
 }
 
@@ -239,7 +255,7 @@ fn ds_set(previous: &Observation, current: &Observation, out: &mut Vec<Change>) 
         let source = if by_registry {
             current.registration.source.clone().unwrap_or_default()
         } else {
-            "parent zone".to_string()
+            PARENT.to_string()
         };
         let severity = if new { Severity::Notice } else { Severity::Warning };
         let kind = EventKind::DnssecChanged;
@@ -258,7 +274,7 @@ fn ds_set(previous: &Observation, current: &Observation, out: &mut Vec<Change>) 
         let source = if by_registry {
             current.registration.source.clone().unwrap_or_default()
         } else {
-            "parent zone".to_string()
+            PARENT.to_string()
         };
         let kind = EventKind::DnssecChanged;
         out.push(change(kind, Severity::Notice, "ds", text(old), text(new), &source));

@@ -7,7 +7,7 @@ use super::status::{Reason, Rule, Status, StatusKind};
 use crate::base::time::{DAY, StatedTime, clock_utc, human_date, human_day, plus};
 use crate::certificate::Trust;
 use crate::certificate::hosts::WARNING_DAYS;
-use crate::dns::{Delegation, DnssecStatus, ServerProblem};
+use crate::dns::{Delegation, DnssecStatus, ServerProblem, ServerState};
 use crate::finding::{Finding, by_server};
 use crate::observation::Observation;
 use crate::registration::{Registration, RegistrationState};
@@ -114,7 +114,7 @@ pub fn judge(item: &Item, observation: &Observation, limits: &Thresholds, now: T
             None => {}
         }
     }
-    judge_dns(&mut b, observation, now);
+    judge_dns(&mut b, item, observation, now);
     judge_certificates(&mut b, observation, now);
 
     if b.reasons.is_empty() {
@@ -251,8 +251,15 @@ fn no_nameserver(d: &Delegation) -> String {
             n => format!("None of the {n} nameservers answers for the zone"),
         };
     }
+    if d.servers.iter().all(ServerState::is_unanswered) {
+        return format!(
+            "No nameserver could be resolved: no server answers for the addresses of {}",
+            names.join(", ")
+        );
+    }
     let below = |name: &String| *name == d.zone || name.ends_with(&format!(".{}", d.zone));
-    let cyclic = d.servers.iter().any(|s| s.problems.contains(&ServerProblem::NoAddress { cyclic: true }));
+    let is_cyclic = |p: &ServerProblem| matches!(p, ServerProblem::NoAddress { cyclic: true, .. });
+    let cyclic = d.servers.iter().flat_map(|s| &s.problems).any(is_cyclic);
     if cyclic && !names.iter().any(below) {
         return format!(
             "No nameserver has an address: finding one needs this zone itself (circular dependency through {})",
@@ -262,12 +269,27 @@ fn no_nameserver(d: &Delegation) -> String {
     no_server_address(&d.zone, &names)
 }
 
-fn judge_dns(b: &mut ReasonCollector, observation: &Observation, now: Timestamp) {
-    if let Some(d) = &observation.delegation.value
-        && d.delegated
-        && d.all_silent()
-    {
-        b.say(StatusKind::Critical, Rule::NoNameserver, no_nameserver(d));
+fn judge_dns(b: &mut ReasonCollector, item: &Item, observation: &Observation, now: Timestamp) {
+    let registered = !matches!(
+        observation.registration.value,
+        Some(RegistrationState::Available | RegistrationState::Reserved)
+    );
+    if let Some(d) = &observation.delegation.value {
+        let critical = StatusKind::Critical;
+        // A flag that takes the name off the net is the cause, said once.
+        let is_explained = b
+            .reasons
+            .iter()
+            .any(|r| r.kind == StatusKind::Critical && matches!(r.rule, Rule::Flag | Rule::Inactive));
+        if d.delegated && d.all_silent() {
+            b.say(critical, Rule::NoNameserver, no_nameserver(d));
+        } else if !d.delegated && item.was_delegated && registered && !is_explained {
+            b.say(
+                critical,
+                Rule::NoNameserver,
+                format!("The zone {} no longer delegates the domain", d.parent),
+            );
+        }
     }
     if let Some(s) = &observation.dnssec.value
         && s.status == DnssecStatus::Bogus
@@ -275,10 +297,6 @@ fn judge_dns(b: &mut ReasonCollector, observation: &Observation, now: Timestamp)
         b.say(StatusKind::Critical, Rule::Bogus, format!("DNSSEC does not validate: {}", s.reason));
     }
     judge_signatures(b, observation, now);
-    let registered = !matches!(
-        observation.registration.value,
-        Some(RegistrationState::Available | RegistrationState::Reserved)
-    );
     // A name that is not registered has no delegation either: one cause, said once.
     let counts = |f: &&Finding| f.is_urgent() && (registered || f.tag != "B02_NO_DELEGATION");
     // What is bogus or silent as a whole is said above.
@@ -286,7 +304,7 @@ fn judge_dns(b: &mut ReasonCollector, observation: &Observation, now: Timestamp)
         let decided = |rule: Rule| b.reasons.iter().any(|r| r.rule == rule);
         match f.tag.as_str() {
             "DNSSEC_BOGUS" | "SIGNATURES_EXPIRED" => decided(Rule::Bogus),
-            "B02_NO_WORKING_NS" => decided(Rule::NoNameserver),
+            "B02_NO_WORKING_NS" | "B02_NO_DELEGATION" => decided(Rule::NoNameserver),
             _ => false,
         }
     };

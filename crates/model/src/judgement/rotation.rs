@@ -23,6 +23,9 @@ pub struct Rotation {
     /// True while a set waits for its second look that is none of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_new: bool,
+    /// Since when a return is held, other than for records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) held_since: Option<Timestamp>,
 }
 
 /// A set that was seen.
@@ -68,10 +71,9 @@ impl Rotation {
 
     /// The set that is there since `since` was seen once more.
     pub(super) fn see(&mut self, digest: String, since: Timestamp, now: Timestamp) {
-        if let Some(last) = self.sets.last_mut().filter(|s| s.digest == digest) {
-            last.seen_at = now;
-            // Of a clock that was wrong.
-            last.since = last.since.min(now);
+        if self.sets.last().is_some_and(|s| s.digest == digest) {
+            // Its time may be of a clock that was wrong.
+            self.touch(now);
             return;
         }
         let known = self.sets.iter().position(|s| s.digest == digest);
@@ -84,9 +86,21 @@ impl Rotation {
         self.sets.push(SeenSet { digest, since, seen_at: now, came_back: known.is_some() });
     }
 
+    /// The set that is there now was seen once more.
+    pub(super) fn touch(&mut self, now: Timestamp) {
+        if let Some(last) = self.sets.last_mut() {
+            (last.seen_at, last.since) = (now, last.since.min(now));
+        }
+    }
+
     /// True when the set that is there now has been there for a week.
     pub(super) fn has_settled(&self, now: Timestamp) -> bool {
-        self.sets.last().is_some_and(|s| s.seen_at == now && plus(s.since, SETTLED_S) <= now)
+        self.has_lasted(SETTLED_S, now)
+    }
+
+    /// The same for so many seconds.
+    pub(super) fn has_lasted(&self, seconds: i64, now: Timestamp) -> bool {
+        self.sets.last().is_some_and(|s| s.seen_at == now && plus(s.since, seconds) <= now)
     }
 }
 
@@ -101,11 +115,15 @@ pub(super) fn digest(o: &Observation, field: &str) -> Option<String> {
     let mut data: Vec<&str> = set.data.iter().map(String::as_str).collect();
     data.sort_unstable();
     data.dedup();
-    // FNV-1a: it must be the same in every version of the program, and withstands accidents only.
-    let octets = data.iter().flat_map(|d| d.bytes().chain([0]));
+    Some(digest_of(data))
+}
+
+/// A digest of texts in this order. FNV-1a: it must be the same in every version of the program, and withstands accidents only.
+pub(super) fn digest_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let octets = texts.into_iter().flat_map(|d| d.bytes().chain([0]));
     let hash =
         octets.fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-    Some(format!("{hash:016x}"))
+    format!("{hash:016x}")
 }
 
 #[cfg(test)]

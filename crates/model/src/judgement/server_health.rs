@@ -12,8 +12,13 @@ fn calm(health: ServerHealth) -> ServerHealth {
     if health == ServerHealth::Slow { ServerHealth::Authoritative } else { health }
 }
 
-/// Of each name, how its best address does; `Unresolvable` when it has none.
-fn best_health(d: &Delegation) -> BTreeMap<&str, ServerHealth> {
+/// The word for it.
+fn word(server: &ServerState) -> &'static str {
+    if server.health == ServerHealth::Slow { calm(server.health).label() } else { server.label() }
+}
+
+/// Of each name, the address that does best; that without one when it has none.
+fn best(d: &Delegation) -> BTreeMap<&str, &ServerState> {
     let rank = |h: ServerHealth| match h {
         ServerHealth::Authoritative | ServerHealth::Slow => 4,
         ServerHealth::Lame => 3,
@@ -21,11 +26,11 @@ fn best_health(d: &Delegation) -> BTreeMap<&str, ServerHealth> {
         ServerHealth::NotAsked => 1,
         ServerHealth::Unresolvable => 0,
     };
-    let mut best = BTreeMap::new();
+    let mut best: BTreeMap<&str, &ServerState> = BTreeMap::new();
     for s in &d.servers {
-        let known = best.entry(s.name.as_str()).or_insert(s.health);
-        if rank(s.health) > rank(*known) {
-            *known = s.health;
+        let known = best.entry(s.name.as_str()).or_insert(s);
+        if rank(s.health) > rank(known.health) {
+            *known = s;
         }
     }
     best
@@ -34,24 +39,25 @@ fn best_health(d: &Delegation) -> BTreeMap<&str, ServerHealth> {
 /// A server that is listed on both sides and began or ceased to answer or to have an address, or that is new and fails:
 /// else its recovery would be told without its failure.
 pub(super) fn changes(a: &Delegation, b: &Delegation, previous: &Observation, out: &mut Vec<Change>) {
-    let mut told = |server: &str, old: Option<ServerHealth>, new: ServerHealth| {
-        let fails = matches!(new, ServerHealth::Lame | ServerHealth::Dead | ServerHealth::Unresolvable);
+    let mut told = |server: &str, old: Option<&ServerState>, new: &ServerState| {
+        let fails =
+            matches!(new.health, ServerHealth::Lame | ServerHealth::Dead | ServerHealth::Unresolvable);
         let severity = if fails { Severity::Warning } else { Severity::Info };
-        let (old, new) = (old.map(|o| o.label().to_string()), Some(new.label().to_string()));
+        let (old, new) = (old.map(|o| word(o).to_string()), Some(word(new).to_string()));
         out.push(change(EventKind::DelegationHealthChanged, severity, server, old, new, DNS));
     };
-    let (before, now) = (best_health(a), best_health(b));
+    let (before, now) = (best(a), best(b));
     let has_address =
         |d: &Delegation, name: &str| d.servers.iter().any(|s| s.name == name && s.address.is_some());
     // The name lost all of its addresses, or has some again: one change, however many there are.
     let mut by_name = BTreeSet::new();
     for (name, new) in &now {
-        let Some(old) = before.get(name) else { continue };
-        let lost = *new == ServerHealth::Unresolvable && has_address(a, name);
-        let back = *old == ServerHealth::Unresolvable && has_address(b, name);
+        let Some(old) = before.get(name).copied() else { continue };
+        let lost = new.health == ServerHealth::Unresolvable && has_address(a, name);
+        let back = old.health == ServerHealth::Unresolvable && has_address(b, name);
         if lost || back {
             by_name.insert(*name);
-            told(name, Some(calm(*old)), calm(*new));
+            told(name, Some(old), new);
         }
     }
     let listed: BTreeSet<String> = a.servers.iter().map(ServerState::field).collect();
@@ -62,16 +68,20 @@ pub(super) fn changes(a: &Delegation, b: &Delegation, previous: &Observation, ou
             |p: &Pending| p.kind == EventKind::DelegationHealthChanged && p.field == *server && change(p);
         previous.pending.iter().any(is_about) || previous.elsewhere.iter().any(|e| e.server == *server)
     };
-    let health = |d: &Delegation| -> BTreeMap<String, ServerHealth> {
-        let servers = d.servers.iter().filter(|s| s.health != ServerHealth::NotAsked);
-        servers.filter(|s| !by_name.contains(s.name.as_str())).map(|s| (s.field(), calm(s.health))).collect()
-    };
-    let (x, y) = (health(a), health(b));
+    let (x, y) = (asked(a, &by_name), asked(b, &by_name));
     for (server, new) in &y {
-        let old = x.get(server);
-        let is_new = *new != ServerHealth::Authoritative && (!listed.contains(server) || waits(server));
-        if old != Some(new) && (old.is_some() || is_new) {
-            told(server, old.copied(), *new);
+        let old = x.get(server).copied();
+        let health = calm(new.health);
+        let is_new = health != ServerHealth::Authoritative && (!listed.contains(server) || waits(server));
+        let is_same = old.is_some_and(|o| calm(o.health) == health);
+        if !is_same && (old.is_some() || is_new) {
+            told(server, old, new);
         }
     }
+}
+
+/// The servers that were asked, as events name them, but for those of some names.
+fn asked<'d>(d: &'d Delegation, without: &BTreeSet<&str>) -> BTreeMap<String, &'d ServerState> {
+    let servers = d.servers.iter().filter(|s| s.health != ServerHealth::NotAsked);
+    servers.filter(|s| !without.contains(s.name.as_str())).map(|s| (s.field(), s)).collect()
 }

@@ -191,6 +191,11 @@ impl Observation {
         .max()
     }
 
+    /// How many changes wait for a second look; those that go to and fro are not among them.
+    pub fn confirming(&self) -> usize {
+        self.pending.iter().filter(|p| p.change.is_some() && !p.takes_long()).count()
+    }
+
     /// The error of a part's last attempt.
     pub fn error_of(&self, part: PartKind) -> Option<&PartError> {
         match part {

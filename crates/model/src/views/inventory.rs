@@ -61,12 +61,20 @@ pub struct Row {
     pub registered_read_at: Option<Timestamp>,
     /// Why the last registration look-up failed, if it did.
     pub error: Option<String>,
+    /// How many changes wait for a second look.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub confirming: usize,
     /// Where the organisation's ownership claim stands. Not stored with the row: put there when it is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Standing>,
     /// Since when scans and status are as they are; kept by the store from row to row.
     #[serde(default, skip_serializing_if = "Transitions::is_empty")]
     pub transitions: Transitions,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_none(n: &usize) -> bool {
+    *n == 0
 }
 
 /// When what a row says in one word changed last; `None` where that was not noted.
@@ -146,6 +154,7 @@ impl Row {
             last_scan_at: observation.and_then(Observation::last_scan),
             registered_read_at: observation.and_then(|o| o.registration.observed_at),
             error: observation.and_then(|o| o.registration.error.as_ref()).map(|e| e.sentence.clone()),
+            confirming: observation.map_or(0, Observation::confirming),
             claim: None,
             transitions: Transitions::default(),
         }

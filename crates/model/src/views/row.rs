@@ -128,6 +128,7 @@ mod tests {
             last_scan_at: None,
             registered_read_at: Some(at("2026-11-16T14:05:00Z")),
             error: None,
+            confirming: 0,
             claim: None,
             transitions: crate::inventory::Transitions::default(),
         }

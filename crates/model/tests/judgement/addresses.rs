@@ -92,8 +92,9 @@ fn two_failed_look_ups_are_one_event_and_so_is_the_return() {
         let mut w = Watch::new(ONE);
         assert_eq!(w.look(60, Found::Nothing), (vec![], true));
         let (told, waits) = w.look(5, Found::Nothing);
-        assert_eq!((told.len(), told[0].severity, waits), (1, Severity::Warning, false), "{told:?}");
-        assert_eq!(told[0].sentence(), "ns2.q7.io went from Authoritative to No address");
+        assert_eq!((told.len(), told[0].severity, waits), (1, Severity::Critical, false), "{told:?}");
+        let words = "ns2.q7.io went from Authoritative to No address. No name server answers";
+        assert_eq!(told[0].sentence(), words, "none is left");
         assert_eq!(w.status(), StatusKind::Critical, "now no name server is left");
         assert!(w.stored.findings.iter().any(|f| f.tag == "B02_NS_NO_IP_ADDR"));
         assert_eq!(w.look(60, Found::Nothing), (vec![], false), "once");

@@ -44,6 +44,8 @@ fn look(w: World, at: Timestamp) -> Observation {
     let with = |up| {
         let mut d = delegation(&["ns1.digitalocean.com", "ns2.digitalocean.com"]);
         d.servers[0].health = health(up);
+        // The zone drops a name that its registry drops.
+        d.delegated = w.registered != Some(false);
         d
     };
     o.delegation = part(w.server_up.map(with), at);

@@ -2,12 +2,15 @@
 //! Here: the observations that all of them start from.
 
 mod addresses;
+mod answers;
 mod changes;
 mod confirm;
 mod ending;
 mod month;
 mod new_servers;
 mod notify;
+mod outage;
+mod parents;
 mod properties;
 mod registrar_dates;
 mod repeat;
@@ -95,6 +98,7 @@ fn delegation(names: &[&str]) -> Delegation {
         servers: names.iter().map(|n| server(n, ServerHealth::Authoritative)).collect(),
         soa: None,
         negative_soa: None,
+        parents_differ: None,
         provider: None,
         latency: model::latency::LatencyHistory::default(),
         notes: vec![],

@@ -3,7 +3,10 @@
 //! resolvers, lost packets, rotating answers. Every true change is reported once, with its values, and no later than the
 //! rule of confirmation allows; nothing else is.
 
+mod due;
+
 use super::*;
+use due::due;
 use model::confirm::{CONFIRM_S, baseline, confirm};
 use model::event::Change;
 use model::expiry::{REMINDER_DAYS, remind};
@@ -38,12 +41,17 @@ enum Truth {
     KeyRollover,
     Bogus,
     ServerDies,
+    /// No name server is left.
+    AllServersDie,
     /// The host name of a name server has no address any more, and later another one.
     AddressLost,
     RecordMoves,
     /// It ends this many days after the start of the month.
     Expires(i64),
+    /// The registry drops it, and its zone too.
     Released,
+    /// The registry denies it, and its zone delegates it all the same.
+    StillDelegated,
 }
 
 use Truth::*;
@@ -67,11 +75,13 @@ impl Truth {
             6 => NameserverMove,
             7 => KeyRollover,
             8 => Bogus,
-            9 => ServerDies,
+            9 if domain % 40 == 9 => ServerDies,
+            9 => AllServersDie,
             10 => RecordMoves,
             11 => Expires(40),
             12 => Expires(20),
-            13 => Released,
+            13 if domain % 40 == 13 => Released,
+            13 => StillDelegated,
             15 => GraceEnds,
             16 => Redemption,
             17 => PendingTransfer,
@@ -85,23 +95,6 @@ impl Truth {
 /// The hour at which it happens.
 fn happens(domain: u64) -> i64 {
     5 * 24 + i64::try_from(domain % 480).unwrap()
-}
-
-/// A change that is to be reported: its values, and from when to when.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Due {
-    kind: EventKind,
-    old: Option<String>,
-    new: Option<String>,
-    from: Timestamp,
-    until: Timestamp,
-}
-
-impl Due {
-    fn is(&self, at: Timestamp, change: &Change) -> bool {
-        (self.kind, &self.old, &self.new) == (change.kind, &change.old, &change.new)
-            && (self.from..=self.until).contains(&at)
-    }
 }
 
 fn at(hour: i64, minute: i64) -> Timestamp {
@@ -137,120 +130,6 @@ fn seen(domain: u64, from: i64, by_registry: bool) -> i64 {
 
 const EXPIRES: &str = "2029-07-06T13:58:57Z";
 const MOVED_ON: &str = "2030-07-06T13:58:57Z";
-
-/// What is to be reported of a domain within the month.
-fn due(domain: u64) -> Vec<Due> {
-    use EventKind as K;
-    let happens = happens(domain);
-    let some = |text: &str| Some(text.to_string());
-    // Reported with the first look that sees it.
-    let at_once = |kind, old: Option<&str>, new: Option<&str>, hour, by_registry| {
-        let first = at(seen(domain, hour, by_registry), 0);
-        Due { kind, old: old.map(Into::into), new: new.map(Into::into), from: first, until: first }
-    };
-    // Reported when a second look confirms it, six minutes later.
-    let confirmed = |kind, old: &str, new: &str, by_registry| {
-        let first = seen(domain, happens, by_registry);
-        Due { kind, old: some(old), new: some(new), from: at(first, 6), until: at(first, 6) }
-    };
-    let flag = |flag, hour| at_once(K::StatusAdded, None, Some(flag), hour, true);
-    let no_flag = |flag, hour| at_once(K::StatusRemoved, Some(flag), None, hour, true);
-    let moved_on = |kind| at_once(kind, Some(EXPIRES), Some(MOVED_ON), happens, true);
-    let moved = |kind, old, new, hour| at_once(kind, Some(old), Some(new), hour, true);
-    let key = |tag| format!("{tag} 13 2 {}", "AB".repeat(32));
-    match Truth::of(domain) {
-        Quiet => vec![],
-        AutoRenew => vec![flag("autoRenewPeriod", happens), moved_on(K::ExpirationChanged)],
-        GraceEnds => vec![
-            flag("autoRenewPeriod", happens),
-            moved_on(K::ExpirationChanged),
-            no_flag("autoRenewPeriod", happens + STEP),
-            moved(K::Renewed, MOVED_ON, MOVED_ON, happens + STEP),
-        ],
-        Redemption => vec![
-            flag("autoRenewPeriod", happens),
-            moved_on(K::ExpirationChanged),
-            no_flag("autoRenewPeriod", happens + STEP),
-            flag("redemptionPeriod", happens + STEP),
-            no_flag("redemptionPeriod", happens + 2 * STEP),
-            flag("pendingDelete", happens + 2 * STEP),
-        ],
-        Renewal | RegistrarFollows | RegistrarSilent => {
-            // Announced when the registrar says the same, or says nothing for long enough.
-            let first = seen(domain, happens, true);
-            let both = |from: i64| {
-                (from..).find(|h| registry_answers(domain, *h) && registrar_answers(domain, *h)).unwrap()
-            };
-            let said = match Truth::of(domain) {
-                Renewal => both(happens),
-                RegistrarFollows => both(happens + STEP),
-                _ => seen(domain, first + OVERTAKEN, true),
-            };
-            if said == first {
-                return vec![moved_on(K::Renewed)];
-            }
-            vec![moved_on(K::ExpirationChanged), moved(K::Renewed, MOVED_ON, MOVED_ON, said)]
-        }
-        Transfer | LeavesRegistrar => {
-            vec![moved(K::RegistrarChanged, "NAMECHEAP INC", "Lantern Registrar", happens)]
-        }
-        PendingTransfer => vec![
-            flag("pendingTransfer", happens),
-            no_flag("pendingTransfer", happens + STEP),
-            moved(K::RegistrarChanged, "NAMECHEAP INC", "Lantern Registrar", happens + STEP),
-        ],
-        Lock => vec![flag("clientDeleteProhibited", happens)],
-        Unlock => vec![no_flag("clientTransferProhibited", happens)],
-        NameserverMove => {
-            // By the parent zone, or by the registry, which follows two hours later, if that is seen first.
-            let first = at(seen(domain, happens, false).min(seen(domain, happens + 2, true)), 0);
-            let old = some("ns1.digitalocean.com, ns2.digitalocean.com");
-            let new = some("ns1.meridian-dns.example, ns2.meridian-dns.example");
-            vec![Due { kind: K::NameserversChanged, old, new, from: first, until: first }]
-        }
-        KeyRollover => {
-            vec![at_once(K::DnssecChanged, Some(&key(1)), Some(&key(2)), happens, false)]
-        }
-        Bogus => {
-            let (old, new) = (DnssecStatus::Secure.label(), DnssecStatus::Bogus.label());
-            vec![confirmed(K::DnssecStatusChanged, old, new, false)]
-        }
-        ServerDies => {
-            let (old, new) = (ServerHealth::Authoritative.label(), ServerHealth::Dead.label());
-            vec![confirmed(K::DelegationHealthChanged, old, new, false)]
-        }
-        AddressLost => {
-            let (has, none) = (ServerHealth::Authoritative.label(), ServerHealth::Unresolvable.label());
-            let back = at(seen(domain, happens + STEP, false), 6);
-            let due = confirmed(K::DelegationHealthChanged, has, none, false);
-            vec![due.clone(), Due { old: due.new, new: due.old, from: back, until: back, ..due }]
-        }
-        RecordMoves => {
-            let moved = confirmed(K::RecordChanged, "192.0.2.1", "192.0.2.2", false);
-            // Where packets were lost in the day before, the record changed too often to be believed at once: when it
-            // has been the same for a day.
-            let first = seen(domain, happens, false);
-            let calm = |hour: i64| !(hour - 26..=hour).any(|h| loses_packets(domain, h));
-            let last = (first..).find(|h| calm(*h)).unwrap();
-            vec![Due { until: at(last, 12), ..moved }]
-        }
-        Expires(days) => {
-            let end = at(24 * days, 0);
-            let new = some(&model::time::StatedTime::utc(end).to_string());
-            // At the first look of the day with so many left; the first one at the start, if that is later.
-            let reached = REMINDER_DAYS.iter().map(|left| (*left, 24 * (days - left)));
-            let within = reached.filter(|(left, hour)| *hour < HOURS && (*hour >= 0 || *left == 30));
-            let kind = |left| if left == 0 { K::Expired } else { K::ExpiresSoon };
-            within
-                .map(|(left, hour)| {
-                    let from = at(seen(domain, 0, true).max(hour), 0);
-                    Due { kind: kind(left), old: None, new: new.clone(), from, until: from }
-                })
-                .collect()
-        }
-        Released => vec![confirmed(K::Released, "NAMECHEAP INC", "available", true)],
-    }
-}
 
 /// A number of its own for everything that is by chance, the same in every run.
 fn chance(domain: u64, hour: i64, what: u64) -> u64 {
@@ -337,10 +216,10 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
         }
         KeyRollover if after => key = 2,
         Bogus => secure = !after,
-        ServerDies => dead = after,
+        ServerDies | AllServersDie => dead = after,
         AddressLost if after => second = (hour >= happens + STEP).then_some("198.51.100.7"),
         RecordMoves if after => www = "192.0.2.2".into(),
-        Released => registered = !after,
+        Released | StillDelegated => registered = !after,
         _ => {}
     }
     r.statuses = Some(flags.into_iter().map(EppStatus::from).collect());
@@ -355,7 +234,8 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
     let mut d = delegation(&servers);
     d.ds = vec![ds(key)];
     if dead {
-        d.servers[1].health = ServerHealth::Dead;
+        let left = usize::from(truth == ServerDies);
+        d.servers[left..].iter_mut().for_each(|s| s.health = ServerHealth::Dead);
     }
     d.servers[1].address = second.map(|a| a.parse().unwrap());
     if second.is_none() {
@@ -366,6 +246,10 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
         d.servers[0].health = ServerHealth::Dead;
     } else if odd {
         (d.servers[0].health, d.servers[0].address) = (ServerHealth::Unresolvable, None);
+    }
+    let dropped = truth == Released && after;
+    if dropped {
+        d = Delegation { delegated: false, ..delegation(&[]) };
     }
     o.delegation = Part::good(d, at, "dns");
     let rrsets = vec![RrSet { name: "www.q7.io".into(), rtype: "A".into(), ttl: 300, data: vec![www] }];
@@ -385,6 +269,10 @@ fn look(domain: u64, truth: Truth, hour: i64, minute: i64) -> Observation {
         at,
         "dns",
     );
+    if dropped {
+        // There is no server to ask.
+        (o.zone, o.dnssec) = (Part::default(), Part::default());
+    }
     if !registry_answers(domain, hour) {
         o.registration = unread(at);
     }
@@ -436,6 +324,10 @@ fn month(domain: u64) -> Vec<(Timestamp, Change)> {
 /// What a domain's month has that it should not, or lacks.
 fn wrong_of(domain: u64) -> Option<String> {
     let (mut reported, mut missing) = (month(domain), Vec::new());
+    let is_critical = |(_, c): &(Timestamp, Change)| c.severity == Severity::Critical;
+    if Truth::of(domain) == AllServersDie && !reported.iter().any(is_critical) {
+        return Some(format!("{domain}: a total outage is not Critical: {reported:?}"));
+    }
     for due in due(domain) {
         match reported.iter().position(|(at, change)| due.is(*at, change)) {
             Some(i) => drop(reported.remove(i)),

@@ -36,6 +36,7 @@ fn delegation(servers: Vec<ServerState>) -> Delegation {
         servers,
         soa: None,
         negative_soa: None,
+        parents_differ: None,
         provider: None,
         latency: model::latency::LatencyHistory::default(),
         notes: vec![],
@@ -213,12 +214,12 @@ fn silence_is_held_back_for_six_hours_and_not_once_more() {
         let minute = 60 * hour + 20;
         assert_eq!(reach.hold(&six, at(minute), passed(minute)), None);
     }
-    assert_eq!(reach.held_since(&six[0]), Some(at(3)));
+    assert_eq!(reach.held_since(&six[..1]), Some(at(3)));
     // Once they answered, a fault may begin again.
     for operator in 1..=6 {
         scan(&mut reach, operator, (false, false), 3_000 + i64::from(operator));
     }
-    assert_eq!(reach.held_since(&six[0]), None);
+    assert_eq!(reach.held_since(&six[..1]), None);
     let said: Vec<_> = (1..=6).map(|o| scan(&mut reach, o, down, 3_060 + i64::from(o))).collect();
     assert!(said[5], "{said:?}");
 }

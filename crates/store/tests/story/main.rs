@@ -22,6 +22,7 @@ mod lists;
 mod log;
 mod numbers;
 mod outbox;
+mod own_faults;
 mod passkeys;
 mod plain;
 mod processes;
@@ -65,6 +66,7 @@ macro_rules! stories {
 }
 
 stories! {
+    own_faults::faults_are_kept_by_process_and_forgotten,
     accounts::people_sign_in_and_are_signed_out_everywhere,
     passkeys::a_challenge_is_answered_once_and_a_passkey_belongs_to_one_person,
     identities::an_account_at_a_provider_is_linked_whole_or_not_at_all,

@@ -31,6 +31,7 @@ fn observed(n: &str, round: i64) -> Observation {
         servers: vec![],
         soa: None,
         negative_soa: None,
+        parents_differ: None,
         provider: None,
         latency: LatencyHistory {
             looks: (0..96).map(|i| later(60 * (round - i))).rev().collect(),

@@ -1,0 +1,151 @@
+//! The servers of a parent zone that disagree, or of which few answer; and host names of name servers about which nobody answers.
+
+mod fake;
+
+use dns::Error;
+use fake::{Fault, Script, Server, faulty, server, world};
+use hickory_proto::op::Message;
+use hickory_proto::rr::RecordType;
+use model::dns::{Delegation, ServerHealth};
+use std::time::Duration;
+
+const ROOT: (&str, &str) = (
+    "",
+    "@ 60 SOA a.root.example. host.example. 1 2 3 4 5
+     @ 60 NS a.root.example.
+     test. 60 NS ns1.test.
+     test. 60 NS ns2.test.
+     test. 60 NS ns3.test.
+     ns1.test. 60 A 192.0.2.11
+     ns2.test. 60 A 192.0.2.12
+     ns3.test. 60 A 192.0.2.13
+     other. 60 NS ns.other.
+     ns.other. 60 A 192.0.2.31",
+);
+/// With the delegation as it is, and as it was.
+const NEWEST: (&str, &str) = (
+    "test",
+    "@ 60 SOA ns1.test. host.test. 7 2 3 4 5
+     @ 60 NS ns1.test.
+     child 60 NS ns1.child.test.
+     child 60 DS 4711 13 2 E2D3C916F6DEEAC73294E8268FB5885044A833FC5459588F4A9184CFC41A5766
+     ns1.child 60 A 192.0.2.21
+     unsigned 60 NS ns1.child.test.
+     far 60 NS ns.far.other.",
+);
+const OLD: (&str, &str) = (
+    "test",
+    "@ 60 SOA ns1.test. host.test. 6 2 3 4 5
+     @ 60 NS ns1.test.
+     child 60 NS ns1.child.test.
+     child 60 NS old.child.test.
+     ns1.child 60 A 192.0.2.21
+     old.child 60 A 192.0.2.22",
+);
+const CHILD: (&str, &str) = (
+    "child.test",
+    "@ 60 SOA ns1.child.test. host.test. 7 2 3 4 5
+     @ 60 NS ns1.child.test.
+     ns1 60 A 192.0.2.21",
+);
+const SLOW: Fault = Fault::Delay(Duration::from_millis(60));
+
+async fn delegation(zone: &str, tld: [Server; 3]) -> Result<Delegation, Error> {
+    let [a, b, c] = tld;
+    let child = server("192.0.2.21", &[CHILD, ("unsigned.test", CHILD.1)]);
+    let servers = vec![server("192.0.2.1", &[ROOT]), a, b, c, child];
+    world(&["192.0.2.1"], servers).await.engine().delegation(zone).await
+}
+
+fn names(d: &Delegation) -> Vec<&str> {
+    d.parent_ns.iter().map(|n| n.name.as_str()).collect()
+}
+
+#[tokio::test]
+async fn the_fastest_parent_with_an_old_copy_is_outvoted_and_one_finding() {
+    let tld = || {
+        let newest = |address| faulty(address, &[NEWEST], SLOW);
+        [server("192.0.2.11", &[OLD]), newest("192.0.2.12"), newest("192.0.2.13")]
+    };
+    let d = delegation("child.test", tld()).await.unwrap();
+    assert_eq!((names(&d), d.ds.len(), d.ds[0].key_tag), (vec!["ns1.child.test"], 1, 4711));
+    let differ = d.parents_differ.unwrap();
+    assert_eq!(
+        differ,
+        "2 × ns1.child.test with DS records of key 4711; 1 × ns1.child.test, old.child.test without DS records"
+    );
+    let [a, b, c] = tld();
+    let servers = vec![server("192.0.2.1", &[ROOT]), a, b, c, server("192.0.2.21", &[CHILD])];
+    let engine = world(&["192.0.2.1"], servers).await.engine();
+    let scan = engine.zone_scan("child.test").unwrap();
+    let (_, findings) = scan.delegation(jiff::Timestamp::now()).await.unwrap();
+    let found: Vec<_> = findings.iter().filter(|f| f.tag == "PARENTS_DIFFER").collect();
+    assert_eq!(found.len(), 1, "{findings:#?}");
+    assert!(
+        found[0].message.contains("The servers of test disagree about the delegation of child.test: 2 ×")
+    );
+    // All agree: nothing to say.
+    let same = ["192.0.2.11", "192.0.2.12", "192.0.2.13"].map(|a| server(a, &[NEWEST]));
+    assert_eq!(delegation("child.test", same).await.unwrap().parents_differ, None);
+}
+
+fn drops_ds(query: &Message, reply: Message) -> Option<Message> {
+    (query.queries[0].query_type != RecordType::DS).then_some(reply)
+}
+
+#[tokio::test]
+async fn silence_about_ds_records_does_not_mean_unsigned() {
+    let tld = |make| {
+        ["192.0.2.11", "192.0.2.12", "192.0.2.13"].map(|a| faulty(a, &[NEWEST], Fault::Script(Script(make))))
+    };
+    let d = delegation("unsigned.test", tld(|_, reply| Some(reply))).await.unwrap();
+    assert!(d.delegated && d.ds.is_empty());
+    let failure = delegation("unsigned.test", tld(drops_ds)).await.unwrap_err();
+    assert!(failure.to_string().contains("DS records of unsigned.test"), "{failure}");
+}
+
+#[tokio::test]
+async fn one_denial_while_others_are_silent_is_no_denial() {
+    const EMPTY: (&str, &str) = ("test", "@ 60 SOA ns1.test. host.test. 5 2 3 4 5\n@ 60 NS ns1.test.");
+    let drop = |address| faulty(address, &[NEWEST], Fault::Drop);
+    let tld = [server("192.0.2.11", &[EMPTY]), drop("192.0.2.12"), drop("192.0.2.13")];
+    let failure = delegation("child.test", tld).await.unwrap_err();
+    assert_eq!(failure.label(), "unreachable", "{failure}");
+    // They answer over TCP, and say otherwise.
+    let tcp = |address| faulty(address, &[NEWEST], Fault::DropUdp);
+    let tld = [server("192.0.2.11", &[EMPTY]), tcp("192.0.2.12"), drop("192.0.2.13")];
+    let failure = delegation("child.test", tld).await.unwrap_err();
+    assert!(failure.to_string().contains("disagree whether child.test is delegated"), "{failure}");
+    // Two that agree are enough, and so is one of two.
+    let tld = [server("192.0.2.11", &[EMPTY]), server("192.0.2.12", &[EMPTY]), drop("192.0.2.13")];
+    assert!(!delegation("child.test", tld).await.unwrap().delegated);
+    let as_many = [server("192.0.2.11", &[EMPTY]), server("192.0.2.12", &[NEWEST]), drop("192.0.2.13")];
+    assert!(delegation("child.test", as_many).await.unwrap().delegated, "a delegation is evidence");
+}
+
+#[tokio::test]
+async fn a_host_name_about_which_no_server_answers_may_have_an_address() {
+    const OTHER: (&str, &str) = (
+        "other",
+        "@ 60 SOA ns.other. host.other. 7 2 3 4 5
+         @ 60 NS ns.other.
+         far 60 NS ns.far.other.
+         ns.far 60 A 192.0.2.32",
+    );
+    const NONE: (&str, &str) = ("other", "@ 60 SOA ns.other. host.other. 7 2 3 4 5\n@ 60 NS ns.other.");
+    let of = async |other: Server, far: Option<Server>| {
+        let tld = ["192.0.2.11", "192.0.2.12", "192.0.2.13"].map(|a| server(a, &[NEWEST]));
+        let servers = [server("192.0.2.1", &[ROOT]), other].into_iter().chain(tld).chain(far).collect();
+        let d = world(&["192.0.2.1"], servers).await.engine().delegation("far.test").await.unwrap();
+        assert_eq!((d.servers.len(), d.servers[0].health), (1, ServerHealth::Unresolvable));
+        d.servers[0].is_unanswered()
+    };
+    // The servers of the zone of the name are silent, or those of the zone above.
+    let silent = faulty("192.0.2.32", &[], Fault::Drop);
+    assert!(of(server("192.0.2.31", &[OTHER]), Some(silent)).await);
+    assert!(of(faulty("192.0.2.31", &[], Fault::Drop), None).await);
+    // The name does not exist; or its servers answer that they don't serve it.
+    assert!(!of(server("192.0.2.31", &[NONE]), None).await);
+    let refuses = faulty("192.0.2.32", &[], Fault::Refused);
+    assert!(!of(server("192.0.2.31", &[OTHER]), Some(refuses)).await);
+}
