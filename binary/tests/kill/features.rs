@@ -179,8 +179,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn tasks(&self) -> BTreeSet<Task> {
-        self.group.iter().flat_map(Spec::tasks).collect()
+    /// Each task of the group once.
+    fn tasks(&self) -> Vec<Task> {
+        let mut all: Vec<Task> = Vec::new();
+        for task in self.group.iter().flat_map(Spec::tasks) {
+            if !all.contains(&task) {
+                all.push(task);
+            }
+        }
+        all
     }
 
     async fn left(&self) -> BTreeMap<String, Left> {

@@ -38,7 +38,7 @@ struct NetworkRecordV1 {
 
 impl From<ClaimRow> for NetworkRecordV1 {
     fn from(r: ClaimRow) -> Self {
-        let ClaimRow { claim, prefix, reference, state, description, message, date, release: _ } = r;
+        let ClaimRow { claim, prefix, reference, state, description, message, date, .. } = r;
         let state = state.as_str();
         NetworkRecordV1 { prefix, claim, reference, state, since: date.to_string(), description, message }
     }

@@ -141,6 +141,7 @@ impl Observer for Script {
             parent: "example".into(),
             delegated: true,
             parent_ns: vec![],
+            parents_differ: None,
             child_ns: vec![],
             ds: vec![],
             servers: vec![server(1, false), server(2, is_dead)],
