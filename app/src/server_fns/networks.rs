@@ -31,7 +31,8 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
     let (backend, caller) = context::backend()?;
     let form = form::Form::read(&query);
     let mut preview = None;
-    if form.is_filled() {
+    // A claim that was refused says why, also where a field is missing.
+    if form.is_filled() || crate::query::value(&query, "refused").is_some_and(|what| what == "1") {
         // Under its own name: what the claim would be refused for, the preview says.
         let tried = match form.draft(true) {
             Ok(draft) => backend.save_network_claim(&caller, &draft).await,
@@ -49,7 +50,7 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
     let refused = backend.refused_claims(&caller).await?;
     let registry = backend.registry(&caller).await?;
     let listed = backend.listed_blocks(&caller).await?;
-    let block_error = refused_block(&query, listed.len());
+    let block_error = refused_block(&caller, &query, listed.len());
     let pointing = pointing_into(&review);
     let is_partial = review.is_partial;
     let source = view::Source { registry, refused, listed, review, heads };
@@ -77,9 +78,12 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
 
 /// Why the block of a form that was refused can't be listed.
 #[cfg(feature = "ssr")]
-fn refused_block(query: &str, listed: usize) -> Option<String> {
+fn refused_block(caller: &model::ids::Caller, query: &str, listed: usize) -> Option<String> {
     let value = |key: &str| crate::query::value(query, key);
     value("refused").filter(|what| what == "block")?;
+    if let Err(e) = service::policy::authorize(caller, service::policy::Action::SaveBlock) {
+        return Some(e.detail);
+    }
     let (prefix, description) = (value("new").unwrap_or_default(), value("for").unwrap_or_default());
     let max = service::space::BLOCKS_MAX;
     Some(match service::space::read_block(&prefix, &description) {
@@ -87,7 +91,9 @@ fn refused_block(query: &str, listed: usize) -> Option<String> {
         Ok(_) if listed >= max => {
             format!("An organisation lists at most {max} blocks. Remove one that is no longer needed.")
         }
-        Ok(_) => "The block was not listed. Try again in a moment.".into(),
+        Ok(_) => {
+            "The block was not listed. Check that the feature network-claim is on, then try again.".into()
+        }
     })
 }
 

@@ -242,7 +242,11 @@ pub async fn acknowledge_matching(
     up_to: i64,
 ) -> Result<u64, ApiError> {
     let (backend, caller) = context::backend()?;
-    let mut q = crate::query::event_query(&query);
+    // What is not understood would acknowledge more than was meant.
+    let pairs = crate::query::pairs(&query);
+    let read =
+        model::event::EventQuery::from_pairs_exactly(pairs.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+    let mut q = read.map_err(ApiError::invalid)?;
     if !domain.is_empty() {
         q.domain = Some(context::name(&domain)?);
     }

@@ -96,7 +96,8 @@ async fn place_all(
         return Ok(Vec::new());
     }
     let claims = !store.network_claims(org, "", 1).await?.is_empty();
-    if !claims && store.released(org, 1).await?.is_empty() {
+    let blocks = async || Ok::<_, store::Error>(!store.listed_blocks(org).await?.is_empty());
+    if !claims && store.released(org, 1).await?.is_empty() && !blocks().await? {
         return Ok(Vec::new());
     }
     placed(store, org, found).await

@@ -80,7 +80,10 @@ impl<'a> Filter<'a> {
         if !q.search.is_empty() {
             let pattern = self.bind(format!("%{}%", escaped(&q.search)));
             let like = format!("LIKE {pattern} ESCAPE '\\'");
-            let mut said = format!("LOWER(json) {like}");
+            // In the stored JSON quotes and backslashes are escaped.
+            let quoted = serde_json::Value::from(q.search.as_str()).to_string();
+            let inside = self.bind(format!("%{}%", escaped(&quoted[1..quoted.len() - 1])));
+            let mut said = format!("LOWER(json) LIKE {inside} ESCAPE '\\'");
             if may_be_structure(&q.search) {
                 let values = ["field", "old", "new", "source", "note"]
                     .map(|key| format!("COALESCE({}, '')", self.db.json_text("json", key)))

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -69,7 +70,7 @@ pub(super) struct Agent {
     stamp: AtomicI64,
     place: product::AgentEngine,
     /// Questions it works on, with the end of each: what a poll does not name is handed out again.
-    working: Mutex<Vec<(String, Timestamp)>>,
+    working: Mutex<Vec<(String, Instant)>>,
 }
 
 /// Why an exchange failed.

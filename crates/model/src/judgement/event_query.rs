@@ -109,7 +109,10 @@ impl EventQuery {
             );
         }
         match key {
-            "q" => self.search = value.chars().take(SEARCH_MAX).collect(),
+            "q" => {
+                self.search = value.chars().take(SEARCH_MAX).collect();
+                return value.chars().count() <= SEARCH_MAX;
+            }
             "kind" => {
                 let words: Vec<_> = value.split(',').map(EventKind::from_word).collect();
                 self.kinds.extend(words.iter().flatten());
@@ -341,6 +344,10 @@ mod tests {
         ] {
             assert!(exactly(&[wrong]).unwrap_err().contains(wrong.0));
         }
+        // Cut, it would match more.
+        let long = "a".repeat(SEARCH_MAX + 1);
+        assert!(EventQuery::from_pairs_exactly([("q", long.as_str())]).is_err());
+        assert!(EventQuery::from_pairs_exactly([("q", &long[1..])]).is_ok());
     }
 
     #[test]

@@ -114,6 +114,8 @@ pub fn kept_until(
 
 /// Why an event led to no message.
 pub const NO_RULE: &str = "No rule sends it";
+/// Why an event led to none although a rule is about it.
+pub const MUTED_RULE: &str = "The rule that sends it is muted";
 /// Why an event that was held led to no message.
 const NO_LONGER: &str = "It no longer held when messages were sent again";
 
@@ -201,7 +203,16 @@ pub fn route(
     }
     // Without any rule there is nothing to explain.
     if !unwanted.is_empty() && rules.iter().any(|r| r.enabled) {
-        routing.closed.push(Closed { events: unwanted, reason: NO_RULE.into() });
+        let is_muted = |id: &EventId| {
+            let event = send.iter().chain(&repeated).find(|e| e.id == *id);
+            event.is_some_and(|e| rules.iter().any(|r| r.is_muted(now) && r.matches(holding, e)))
+        };
+        let (muted, unwanted): (Vec<_>, Vec<_>) = unwanted.into_iter().partition(is_muted);
+        for (events, reason) in [(muted, MUTED_RULE), (unwanted, NO_RULE)] {
+            if !events.is_empty() {
+                routing.closed.push(Closed { events, reason: reason.into() });
+            }
+        }
     }
     routing
 }

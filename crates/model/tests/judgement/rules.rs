@@ -46,7 +46,15 @@ fn a_muted_rule_sends_nothing_until_its_time_and_others_go_on() {
     let muted = Rule { muted_until: Some(now() + 1.hour()), ..rule() };
     assert!(plan(std::slice::from_ref(&muted), &item(), &events, now()).is_empty());
     assert_eq!(plan(&[muted.clone(), rule()], &item(), &events, now())[0].rules, ["Prod"]);
-    assert_eq!(plan(&[muted], &item(), &events, now() + 1.hour()).len(), 1);
+    assert_eq!(plan(std::slice::from_ref(&muted), &item(), &events, now() + 1.hour()).len(), 1);
+    // What is not sent for that says so; an event that no rule is about says that.
+    let batch =
+        model::maintenance::Batch { events: &events, acknowledged: &[], followed_by: None, recoveries: &[] };
+    let reason =
+        |rule: Rule| model::maintenance::route(&[rule], &[], batch, &item(), now()).closed[0].reason.clone();
+    assert_eq!(reason(muted.clone()), model::maintenance::MUTED_RULE);
+    let other = Rule { kinds: vec![EventKind::Renewed], ..muted };
+    assert_eq!(reason(other), model::maintenance::NO_RULE);
 }
 
 #[test]

@@ -41,8 +41,9 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if !self.is_over() {
-            locked().remove(&self.agent);
+        let mut open = locked();
+        if open.get(&self.agent).is_some_and(|newest| Arc::ptr_eq(newest, &self.over)) {
+            open.remove(&self.agent);
         }
     }
 }

@@ -67,7 +67,7 @@ pub(crate) async fn last_of(db: &Db, org: OrgId, channel: &str) -> Result<Option
 
 /// When the first of the messages to a channel failed that were attempted since one was delivered last.
 pub(crate) async fn failing_since(db: &Db, org: OrgId, channel: &str) -> Result<Option<Timestamp>> {
-    let sql = "SELECT MIN(COALESCE(o.failed_at, o.at)) FROM outbox o WHERE o.org = $1 AND o.channel = $2 \
+    let sql = "SELECT MIN(o.at) FROM outbox o WHERE o.org = $1 AND o.channel = $2 \
                AND o.delivered_at IS NULL AND o.attempts > 0 AND o.last_error IS NOT NULL AND o.id > COALESCE((SELECT d.id \
                FROM outbox d WHERE d.org = $1 AND d.channel = $2 AND d.delivered_at IS NOT NULL AND d.skipped = 0 \
                ORDER BY d.id DESC LIMIT 1), 0)";

@@ -65,6 +65,7 @@ pub async fn events_are_found_by_what_they_say_and_whom_they_are_about(place: &P
         ("büch", 1),
         ("lantern", 2),
         ("free", 1),
+        ("FREE \"now\"", 1),
         ("5.6.7.8", 1),
         ("50%", 2),
         ("50_", 0),

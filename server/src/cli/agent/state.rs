@@ -42,7 +42,9 @@ pub(super) fn write(path: &Path, kept: &Kept) -> Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    // The rest of a write that was cut off; whatever else stands there is not written into.
+    let _ = fs::remove_file(&name);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let text = serde_json::to_string_pretty(kept)?;
@@ -50,7 +52,14 @@ pub(super) fn write(path: &Path, kept: &Kept) -> Result<()> {
         .open(&name)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&name, path))
+        .and_then(|()| sync_folder(path))
         .with_context(|| path.display().to_string())
+}
+
+/// Makes a rename last through a power cut.
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if cfg!(unix) { fs::File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// Removes the file of an agent that did not become a member.
@@ -79,7 +88,19 @@ mod tests {
             set: String::new(),
             token: Some("dsj_x.y".into()),
         };
+        // What a cut-off write left, or others put there, is not written into.
+        #[cfg(unix)]
+        {
+            fs::write(folder.path().join("other"), "").unwrap();
+            std::os::unix::fs::symlink(folder.path().join("other"), folder.path().join("fra-1.json.new"))
+                .unwrap();
+        }
         write(&path, &joining).unwrap();
+        #[cfg(unix)]
+        {
+            assert_eq!(fs::read_to_string(folder.path().join("other")).unwrap(), "");
+            fs::remove_file(folder.path().join("other")).unwrap();
+        }
         assert_eq!(read(&path).unwrap().unwrap().token.as_deref(), Some("dsj_x.y"));
         write(&path, &Kept { token: None, set: "alder-fleet".into(), ..joining }).unwrap();
         let text = fs::read_to_string(&path).unwrap();

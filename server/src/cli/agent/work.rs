@@ -15,9 +15,11 @@ const WAIT: Duration = Duration::from_secs(15);
 /// How long work under way may take at the end.
 const DRAIN: Duration = Duration::from_secs(25);
 /// How long the server may take to hear that this agent stops.
-const SAY: Duration = Duration::from_secs(5);
+const FAREWELL: Duration = Duration::from_secs(5);
 /// How long the reply to the open poll may take once the server knows that this agent stops.
 const LAST_REPLY: Duration = Duration::from_secs(2);
+/// How long a question stays listed as under way: longer than the server waits for any answer.
+const LISTED: Duration = Duration::from_secs(60);
 /// Attempts to deliver an answer.
 const DELIVERIES: usize = 3;
 
@@ -28,7 +30,7 @@ impl Agent {
         let (mut pause, mut latency_ms, mut is_said) = (PAUSES.0, None, false);
         while !stop.is_cancelled() {
             let capacity = slots.available_permits();
-            // With all hands full a poll only says that the agent lives.
+            // Without a free slot a poll only says that the agent lives.
             let wait = if capacity == 0 { Duration::ZERO } else { WAIT };
             let poll = self.poll(capacity, latency_ms, false, wait);
             let began = Instant::now();
@@ -88,15 +90,15 @@ impl Agent {
     async fn say_draining(&self, latency_ms: Option<u32>) {
         let poll = self.poll(0, latency_ms, true, Duration::ZERO);
         let said = self.exchange::<PollReply>("/agent/v1/poll", &poll);
-        let reason = match tokio::time::timeout(SAY, said).await {
+        let reason = match tokio::time::timeout(FAREWELL, said).await {
             Ok(Ok(_)) => return,
             Ok(Err(e)) => e.reason,
-            Err(_) => format!("no answer within {} s", SAY.as_secs()),
+            Err(_) => format!("no answer within {} s", FAREWELL.as_secs()),
         };
         tracing::warn!(reason, "the server does not know that this agent stops");
     }
 
-    /// Begins questions, as many as there are hands for; the others are handed out again.
+    /// Begins questions while there are free slots; the others are handed out again.
     fn begin(self: &Arc<Self>, work: Vec<Work>, slots: &Arc<Semaphore>) {
         for work in work {
             let Ok(slot) = slots.clone().try_acquire_owned() else { break };
@@ -104,7 +106,7 @@ impl Agent {
             if working.iter().any(|(id, _)| *id == work.id) {
                 continue;
             }
-            working.push((work.id.clone(), work.until));
+            working.push((work.id.clone(), Instant::now() + LISTED));
             let agent = self.clone();
             tokio::spawn(async move {
                 let (id, is_over) = (work.id.clone(), agent.one(work).await);
@@ -116,10 +118,11 @@ impl Agent {
         }
     }
 
-    /// Questions under way; those whose time is over are forgotten.
-    fn working(&self) -> MutexGuard<'_, Vec<(String, Timestamp)>> {
+    /// Questions under way. Those taken long ago are forgotten, by a clock of this machine: the times of the server are
+    /// those of another.
+    fn working(&self) -> MutexGuard<'_, Vec<(String, Instant)>> {
         let mut working = self.working.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Timestamp::now();
+        let now = Instant::now();
         working.retain(|(_, until)| *until > now);
         working
     }
@@ -154,11 +157,7 @@ impl Agent {
             match self.exchange::<()>("/agent/v1/answer", &sent).await {
                 Ok(()) => return true,
                 // Another request overtook it, or the server was away.
-                Err(e)
-                    if attempt < DELIVERIES
-                        && matches!(e.status, 0 | 409 | 429 | 500..)
-                        && Timestamp::now() < work.until =>
-                {
+                Err(e) if attempt < DELIVERIES && matches!(e.status, 0 | 409 | 429 | 500..) => {
                     tokio::time::sleep(PAUSES.0 / 4).await;
                 }
                 Err(e) => {

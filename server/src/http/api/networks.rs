@@ -65,7 +65,9 @@ async fn blocks(State(state): State<AppState>, Extension(caller): Extension<Call
     let read = async {
         let view = state.services.registry(&caller).await?.view;
         let blocks = state.services.listed_blocks(&caller).await?;
-        Ok(blocks.into_iter().map(|b| v1::BlockV1::of(b, &view)).collect::<Vec<_>>())
+        // Each takes a survey: not on a thread that serves others.
+        let survey = move || blocks.into_iter().map(|b| v1::BlockV1::of(b, &view)).collect::<Vec<_>>();
+        tokio::task::spawn_blocking(survey).await.map_err(|_| ApiError::internal())
     };
     respond(read.await)
 }
