@@ -35,6 +35,8 @@ pub async fn prefix_space(
     let is_open = |c: &ClaimedPrefix| c.state != PrefixState::Allocated;
     covering.sort_by(|a, b| (is_open(a), a.prefix, &a.claim).cmp(&(is_open(b), b.prefix, &b.claim)));
     claims.sort_by(|a, b| (a.prefix, is_open(a), &a.claim).cmp(&(b.prefix, is_open(b), &b.claim)));
+    let is_refused = |c: &&ClaimedPrefix| c.state == PrefixState::Unavailable;
+    let refused = covering.iter().chain(&claims).filter(is_refused).count();
     // Allocated prefixes beyond the limit lie behind all that are listed.
     let (more_covering, more_claims) = (cut(&mut covering), cut(&mut claims) + survey.more_held);
     #[allow(clippy::cast_precision_loss)]
@@ -45,6 +47,7 @@ pub async fn prefix_space(
         more_covering,
         claims,
         more_claims,
+        refused,
         allocated,
         free: survey.free,
         more_free: survey.more_free,

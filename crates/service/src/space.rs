@@ -105,6 +105,8 @@ pub struct PrefixSpace {
     pub claims: Vec<ClaimedPrefix>,
     /// How many more.
     pub more_claims: usize,
+    /// How many of both were refused to claims, with those that are not listed.
+    pub refused: usize,
     /// How many of those inside are allocated, with those that are not listed.
     pub allocated: usize,
     /// The fewest prefixes that hold what the organisation could claim, by address.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use service::addresses::{PlacedAddress, PointerCursor};
 use service::numbers::IpNet;
 use service::numbers::prefix::{host, parse};
-use service::space::{PrefixSpace, PrefixState};
+use service::space::PrefixSpace;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use store::Store;
@@ -83,9 +83,7 @@ impl Report {
     }
 
     fn is_problem(&self) -> bool {
-        let mut claims = self.space.covering.iter().chain(&self.space.claims);
-        claims.any(|c| c.state == PrefixState::Unavailable)
-            || self.names.iter().any(|(_, a)| a.place.is_problem())
+        self.space.refused > 0 || self.names.iter().any(|(_, a)| a.place.is_problem())
     }
 
     fn into_json(self) -> Json {
@@ -247,7 +245,15 @@ mod tests {
         assert!(ran(&["10.20.5.0/24", "--data", &data, "--after", "x"]).await.is_err());
         let store = super::super::place::open(folder.path(), None, None).await.unwrap();
         claim(&*store, "late", "10.20.5.128/25", None).await;
+        // Behind more prefixes than are listed.
+        for n in 0..201_u32 {
+            let (third, fourth) = (n / 64, n % 64 * 4);
+            claim(&*store, &format!("small-{n}"), &format!("10.30.{third}.{fourth}/30"), None).await;
+        }
+        claim(&*store, "last", "10.30.3.0/30", None).await;
+        claim(&*store, "refused", "10.30.3.0/30", None).await;
         drop(store);
+        assert_eq!(code("10.30.0.0/16").await, Outcome::Problems);
         assert_eq!(code("10.20.5.0/24").await, Outcome::Problems);
         assert_eq!(code("10.20.5.128/26").await, Outcome::Problems, "the refused claim covers it");
     }

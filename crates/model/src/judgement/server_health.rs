@@ -54,7 +54,9 @@ pub(super) fn changes(a: &Delegation, b: &Delegation, previous: &Observation, ou
     for (name, new) in &now {
         let Some(old) = before.get(name).copied() else { continue };
         let lost = new.health == ServerHealth::Unresolvable && has_address(a, name);
-        let back = old.health == ServerHealth::Unresolvable && has_address(b, name);
+        // An address that was not asked (IPv6 from a host without it) is no answer yet.
+        let is_asked = new.health != ServerHealth::NotAsked;
+        let back = old.health == ServerHealth::Unresolvable && is_asked && has_address(b, name);
         if lost || back {
             by_name.insert(*name);
             told(name, Some(old), new);

@@ -77,6 +77,9 @@ pub(crate) async fn keep(
     tx.insert("INSERT INTO observed_addresses (address, name, owner)", rows, "").await.map(drop)
 }
 
+/// Names of an organisation up to which their addresses are sorted for each part.
+const SMALL: i64 = 2000;
+
 pub(super) async fn pointing_into(
     db: &Db,
     org: OrgId,
@@ -89,13 +92,21 @@ pub(super) async fn pointing_into(
         Some((address, domain, owner)) => (keys(&host(address)).0, domain, owner),
         None => (String::new(), "", ""),
     };
+    // SQLite keeps the order of a cross join. Addresses first, in their order, where it would else sort all names of a large
+    // organisation for each part; names first where that would read the addresses of all others.
+    let small = "SELECT COUNT(*) FROM (SELECT 1 FROM items WHERE org = $1 LIMIT $2) AS held";
+    let names = db.row(small, args![org.0, SMALL + 1]).await?.map(|r| r.int(0)).transpose()?.unwrap_or(0);
+    let tables = match names {
+        ..=SMALL => "items i CROSS JOIN observed_addresses a",
+        _ => "observed_addresses a CROSS JOIN items i",
+    };
     let rows = db
         .rows(
-            // Addresses first, in their order: SQLite keeps the order of a cross join, and would else sort all names of
-            // the organisation for each part.
-            "SELECT a.address, a.name, a.owner FROM observed_addresses a CROSS JOIN items i \
-             WHERE i.name = a.name AND i.org = $1 AND a.address BETWEEN $2 AND $3 AND (a.address, a.name, a.owner) > ($5, $6, $7) \
-             ORDER BY a.address, a.name, a.owner LIMIT $4",
+            format!(
+                "SELECT a.address, a.name, a.owner FROM {tables} \
+                 WHERE i.name = a.name AND i.org = $1 AND a.address BETWEEN $2 AND $3 \
+                 AND (a.address, a.name, a.owner) > ($5, $6, $7) ORDER BY a.address, a.name, a.owner LIMIT $4"
+            ),
             // Begins where the part before ended, so that each part costs what it holds.
             args![
                 org.0,
