@@ -101,7 +101,8 @@ fn each_alert_fires_when_what_it_watches_lasts_and_not_while_all_is_well() {
     let tests = std::fs::read_to_string(docs("alerts.tests.yml")).unwrap();
     for alert in rules.lines().filter_map(|l| l.trim().strip_prefix("- alert: ")) {
         let silent = tests.matches(&format!("alertname: {alert}, exp_alerts: []")).count();
-        assert_eq!((silent, tests.matches(&format!("alertname: {alert}\n")).count()), (2, 1), "{alert}");
+        let fires = tests.matches(&format!("alertname: {alert}\n")).count();
+        assert!(silent >= 2 && fires == 1, "{alert}: silent {silent} times, fires {fires} times");
     }
     // promtool looks for the rules beside their tests.
     let judged = |rules: &str| {
