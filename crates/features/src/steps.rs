@@ -144,7 +144,8 @@ mod tests {
     fn each_moment_of_turning_off_has_its_step() {
         let mut f = Feature::new(spec("network-claim").unwrap(), "0.1.0", at(0));
         assert!(steps(&f, false).is_empty());
-        let [wait, clean] = <[Task; 2]>::try_from(spec("network-claim").unwrap().tasks()).unwrap();
+        let tasks = spec("network-claim").unwrap().tasks();
+        let [wait, clean] = <[Task; 2]>::try_from(tasks[..2].to_vec()).unwrap();
         (f.state, f.changed_at, f.tasks) = (State::TurningOff, at(10), vec![wait.clone(), clean.clone()]);
         let (clear, reports) = ("Clear uses Done 10-10", "Wait until no process reports On");
         let (claims, prefixes) = ("Wait until no network claims are left", "Delete released prefixes");
