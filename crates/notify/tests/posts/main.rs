@@ -347,7 +347,7 @@ fn messages_and_feeds_say_which_installation_they_are_of() {
     assert!(sent.ends_with(" of alder-main (alder-fleet)."), "{sent}");
     let to = ["ops@alder.example".to_string()];
     let text = m.text(&to);
-    assert!(text.contains(&format!("\n--\n{}", m.sent_by(&to))), "{text}");
+    assert!(text.contains(&format!("\n-- \n{}", m.sent_by(&to))), "{text}");
     let alone = Message { clusterset: String::new(), rules: vec![], ..m.clone() };
     assert_eq!(alone.sent_by(&[]), "Sent by Domainscope of alder-main.");
     let source = notify::AtomSource { title: "Events", id: "f", made: now(), base: None };
