@@ -13,11 +13,11 @@ pub fn parts_of(path: &str) -> &'static [&'static str] {
     match (steps.next().unwrap_or_default(), steps.next(), steps.next()) {
         ("domains", None | Some("add"), None) => &["list"],
         // Tabs within the page of a domain.
-        ("domains", Some(_), Some("ownership" | "configuration")) => &["domain", "setup"],
-        ("domains", Some(_), _) | ("events", None, _) | ("tools", Some("scan" | "trace"), _) => &["domain"],
-        ("tools", Some("configure"), _) => &["setup"],
+        ("domains", Some(_), Some("events" | "ownership" | "configuration")) => &["domain", "setup"],
+        ("domains", Some(_), _) | ("tools", Some("scan" | "trace"), _) => &["domain"],
+        ("tools", Some("configure"), _) | ("events" | "fleet", None, _) => &["setup"],
         ("tools", Some("check" | "compare" | "fqdn"), _) => &["tools"],
-        ("settings", _, _) | ("networks" | "fleet", None, _) => &["settings"],
+        ("settings", _, _) | ("networks", None, _) => &["settings"],
         _ => &[],
     }
 }
@@ -89,13 +89,15 @@ part! { domain:
     Domain domain load_domain super::domain::DomainPage;
     Overview overview load_overview super::domain::overview::OverviewTab;
     History history load_history super::domain::history::HistoryTab;
-    DomainEvents domain_events load_domain_events super::domain::events::EventsTab;
     Dns dns load_dns super::domain::dns::DnsTab;
-    Events events load_events super::events::EventsPage;
     Scan scan load_scan super::scan::ScanPage;
     Trace trace load_trace super::trace::TracePage;
 }
+// What is set up, and the pages that share little with others: they would make other parts too heavy.
 part! { setup:
+    DomainEvents domain_events load_domain_events super::domain::events::EventsTab;
+    Events events load_events super::events::EventsPage;
+    Fleet fleet load_fleet super::fleet::FleetPage;
     Ownership ownership load_ownership super::domain::ownership::OwnershipTab;
     Configuration configuration load_configuration super::domain::configuration::ConfigurationTab;
     Configure configure load_configure super::configure::ConfigurePage;
@@ -108,7 +110,6 @@ part! { settings:
     Organisation organisation load_organisation super::settings::organisation::OrganisationPage;
     Account account load_account super::settings::account::AccountPage;
     Notifications notifications load_notifications super::notifications::NotificationsPage;
-    Fleet fleet load_fleet super::fleet::FleetPage;
     Networks networks load_networks super::networks::NetworksPage;
 }
 part! { tools:
@@ -167,11 +168,12 @@ mod tests {
             ("/domains/a.example/history", &["domain"]),
             ("/domains/a.example/ownership", &["domain", "setup"]),
             ("/domains/a.example/configuration", &["domain", "setup"]),
-            ("/events", &["domain"]),
+            ("/domains/a.example/events", &["domain", "setup"]),
+            ("/events", &["setup"]),
             ("/settings/members", &["settings"]),
             ("/settings/notifications", &["settings"]),
             ("/networks", &["settings"]),
-            ("/fleet", &["settings"]),
+            ("/fleet", &["setup"]),
             ("/tools/configure", &["setup"]),
             ("/tools/trace", &["domain"]),
             ("/tools/check", &["tools"]),
