@@ -292,7 +292,7 @@ async fn observed(site: &Site, name: &str, owner: &str, addresses: &[&str]) {
 #[tokio::test]
 async fn the_yaml_of_the_claim_form_makes_the_claim() {
     let site = site(false).await;
-    let form = "name=session&from=10.20.0.0/16&length=26&group=apps&resource=store&description=\"one: per shard\" # x";
+    let form = "view=yaml&name=session&from=10.20.0.0/16&length=26&group=apps&resource=store&description=\"one: per shard\" # x";
     let query: String = url::form_urlencoded::byte_serialize(form.as_bytes()).collect();
     let headers = [("authorization", BEARER), ("content-type", "application/x-www-form-urlencoded")];
     let (_, page) = site.ask("POST", "/api/fn/networks", &headers, &format!("query={query}")).await;

@@ -8,6 +8,7 @@ use model::event::{Change, EventKind, Severity};
 use model::ids::{OrgId, Vantage};
 use model::item::Ownership;
 use model::names::DomainName;
+use model::notify::Rule;
 use model::observation::Observation;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -60,6 +61,10 @@ async fn events_say_what_became_of_their_messages_and_are_acknowledged() {
     let kinds =
         [(EventKind::RegistrarChanged, Severity::Warning), (EventKind::RecordChanged, Severity::Info)];
     found(&site, "alder.example", &kinds, now - SignedDuration::from_hours(1)).await;
+    // Without any rule there is nothing to explain.
+    let other =
+        Rule { id: "r".into(), name: "Renewals".into(), kinds: vec![EventKind::Renewed], ..Rule::default() };
+    site.scanner.store.save_rule(OrgId::BUILT_IN, &other, now).await.unwrap();
     let dispatcher = notify::Dispatcher::new(
         site.scanner.store.clone(),
         Arc::new(Timestamp::now),
