@@ -26,7 +26,7 @@ test("a transition is followed step by step, and a question that is open stays o
   await page.request.patch(`${api}/features/${feature}`, { data: { desired: "Off" } });
 
   // Without a reload: the steps appear, and the third waits for the channel.
-  await expect(page.getByRole("heading", { name: `${feature} is turning off` })).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole("heading", { name: `${feature} is turning off`, exact: true })).toBeVisible({ timeout: 20_000 });
   await expect(page.getByText("step 3 of 5")).toBeVisible({ timeout: 30_000 });
   await expect(page.getByText("Left: 1: Held.")).toBeVisible();
   await expect(page.getByText("In transition 1")).toBeVisible();
@@ -40,7 +40,7 @@ test("a transition is followed step by step, and a question that is open stays o
   await question.locator("summary").click();
 
   await page.request.delete(`${api}/channels/${made.id}`);
-  await expect(page.getByRole("heading", { name: `${feature} is turning off` })).toBeHidden({ timeout: 30_000 });
+  await expect(page.getByRole("heading", { name: `${feature} is turning off`, exact: true })).toBeHidden({ timeout: 30_000 });
   const row = page.getByRole("row").filter({ hasText: feature });
   await expect(row).toContainText("Off");
   await page.getByRole("button", { name: "Leave to default" }).click();

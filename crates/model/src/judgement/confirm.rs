@@ -274,7 +274,7 @@ fn confirm_all(
     let soon = pending
         .iter()
         .filter(|p| !p.takes_long())
-        .filter(|p| p.change.as_ref().is_some_and(|c| !(silence_waits && is_silence(c)) && !is_doubtful(c)))
+        .filter(|p| p.change.as_ref().is_some_and(|c| !(is_doubtful(c) || silence_waits && is_silence(c))))
         .map(|p| p.confirmed_at(confirm_s))
         // What could not be looked at when its time came waits as long again, not for the next moment.
         .map(|at| if at > now { at } else { plus(now, confirm_s) })

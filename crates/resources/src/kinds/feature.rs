@@ -360,7 +360,6 @@ impl Storage for Features {
             metadata: Some(meta::stored(change.object)),
             declared: declared(change.object),
             dry_run: change.dry_run,
-            ..FeatureDraft::default()
         };
         let saved = match change.expected {
             None => objects.backend.register_feature(&objects.caller, &draft).await,
