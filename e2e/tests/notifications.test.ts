@@ -68,7 +68,7 @@ test("a channel, its test, a rule and its preview", async ({ page, server }) => 
 
   await page.getByRole("link", { name: "Add rule" }).click();
   await expect(page.getByRole("heading", { name: "New rule" })).toBeVisible();
-  await page.getByLabel("Name", { exact: true }).last().fill("Nights");
+  await page.locator("#rule").getByLabel("Name", { exact: true }).fill("Nights");
   // The preview follows the form a moment later, without a new address.
   await page.getByLabel("Tags").fill("no-such-tag");
   await expect(page.getByText("0 domains", { exact: true })).toBeVisible();

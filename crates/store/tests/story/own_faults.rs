@@ -24,7 +24,7 @@ pub async fn faults_are_kept_by_process_and_forgotten(place: &Place) {
         of_b.clone(),
     ];
     assert_eq!(told(at(0)).await, both);
-    assert_eq!(told(at(3)).await, [of_b.clone()], "what was said lately");
+    assert_eq!(told(at(3)).await, std::slice::from_ref(&of_b), "what was said lately");
     assert_eq!(s.own_faults(at(0)).await.unwrap()[0].fault, part);
     // One ends its fault; what the other said is forgotten once it is old.
     s.report_own_faults("a", &[], at(4), at(-90)).await.unwrap();
