@@ -22,7 +22,9 @@ const part = (page: Page, label: string): Locator => page.locator(`#picture-wide
 
 /** Fills the form; what is left out is emptied. A block is written, whether or not the list has it. */
 async function fill(page: Page, { from, ...values }: Record<string, string>): Promise<void> {
-  for (const fold of await page.locator("#claim details:not([open]) > summary").all()) await fold.click();
+  // An opened one is no longer among them.
+  const folded = page.locator("#claim details:not([open]) > summary");
+  while ((await folded.count()) > 0) await folded.first().click();
   await page.locator("input#other").fill(from ?? "");
   if (values.length) await page.locator("select#length").selectOption(values.length);
   for (const id of ["name", "prefix", "prefix2", "group", "resource", "description"]) {
