@@ -73,7 +73,7 @@ test("a claim is previewed in the picture, then made", async ({ page }) => {
   await expect(page.getByRole("img", { name: /^A column is a \/20, a cell a \/24\./ })).toBeVisible();
   await looked(page, "numbers-preview");
 
-  await page.getByLabel("Description").fill("Shops");
+  await page.locator("input#description").fill("Shops");
   await expect(page.getByText("5 of 255")).toBeVisible();
   await press(page, "Preview");
   await press(page, "Claim 10.88.0.0/18");
@@ -119,7 +119,7 @@ test("a claim that is refused keeps what was typed, with the reason", async ({ p
   await press(page, "Claim");
   const refusal = page.getByRole("alert").filter({ hasText: "Not claimed" });
   await expect(refusal).toContainText("A claim named shop-pool exists already.");
-  await expect(page.getByLabel("Description")).toHaveValue("Once more");
+  await expect(page.locator("input#description")).toHaveValue("Once more");
   await expect(page.getByLabel("Name of the claim")).toHaveValue("shop-pool");
   await looked(page, "numbers-refused");
 });
