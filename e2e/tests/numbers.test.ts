@@ -124,13 +124,15 @@ test("a claim that is refused keeps what was typed, with the reason", async ({ p
   await looked(page, "numbers-refused");
 });
 
-test("a claim is made from an edited text", async ({ page }) => {
+test("a claim is made from an edited text", async ({ page, complaints }) => {
   await page.goto(`${own.url}/networks?view=yaml`);
   await hydrated(page);
   const text = "apiVersion: datumapis.com/v1alpha\nkind: NetworkClaim\nmetadata: {name: shop-text}\nspec:\n  addressSpace:\n";
   await page.locator("textarea#yaml").fill(`${text}  - {prefix: 10.88.1.0/24, reference: {resource: text}, colour: red}\n`);
   await press(page, "Claim");
   await expect(page.getByRole("alert")).toContainText("colour");
+  // The browser reports the status of the refusal.
+  expect(complaints.splice(0)).toEqual([expect.stringContaining("status of 400")]);
   await page.locator("textarea#yaml").fill(`${text}  - {prefix: 10.89.1.0/24, reference: {resource: text}}\n`);
   await press(page, "Preview");
   await expect(page.getByRole("status").filter({ hasText: "10.89.1.0/24 would be allocated." })).toBeVisible();
