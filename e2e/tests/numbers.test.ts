@@ -248,6 +248,8 @@ test("a block is listed before any claim names it, and removed again", async ({ 
   const refusal = page.getByRole("alert").filter({ hasText: "Not listed" });
   await expect(refusal).toContainText("has host bits set: the prefix is 10.99.0.0/16");
   await expect(page.locator("#add-block").getByLabel("Description")).toHaveValue("Data centre west");
+  // Below the bar on top, a button that is scrolled half under it has no size of its own.
+  await page.evaluate(() => window.scrollTo(0, 0));
   await looked(page, "numbers-add-block");
   await page.getByLabel("Prefix", { exact: true }).fill("10.99.0.0/16");
   await press(page, "Add block");
