@@ -143,7 +143,7 @@ fn linked(message: &str, held_by: Option<&str>) -> AnyView {
     let parts = held_by.and_then(|by| Some((message.split_once(&format!("held by {by} "))?, by)));
     let Some(((before, after), by)) = parts else { return message.to_string().into_any() };
     let href = format!("/networks?q={}", percent(by));
-    view! { {before.to_string()}"held by "<a href=href>{by.to_string()}</a>" "{after.to_string()} }.into_any()
+    view! { {before.to_string()}"held by "<a class="underline" href=href>{by.to_string()}</a>" "{after.to_string()} }.into_any()
 }
 
 fn row(r: &ClaimRow, now: Timestamp) -> AnyView {

@@ -27,7 +27,7 @@ pub(super) fn card(n: &Networks, named: &Named, (shown, into): (&str, &str), aft
         (Some((claim, since)), _) => {
             let href = format!("/networks?q={}", percent(claim));
             let day = human_day(*since);
-            view! { "Claimed by "<a href=href>{claim.clone()}</a>{format!(", allocated {day}")} }.into_any()
+            view! { "Claimed by "<a class="underline" href=href>{claim.clone()}</a>{format!(", allocated {day}")} }.into_any()
         }
         (None, 0) => "No claim covers it".into_any(),
         (None, 1) => "1 claimed prefix in it".into_any(),
