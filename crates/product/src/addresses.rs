@@ -3,6 +3,8 @@
 use super::{Services, unavailable};
 use crate::Work;
 use futures::StreamExt as _;
+use model::address_space::AddressSpace;
+use model::compare::Comparison;
 use model::dns::{Record, Trace};
 use model::fqdn::FqdnReport;
 use model::ids::{Caller, OrgId, Vantage};
@@ -73,6 +75,24 @@ pub async fn place_report(store: &dyn Store, org: OrgId, r: &mut FqdnReport) -> 
 /// # Errors
 /// Those of the store.
 pub async fn place_trace(store: &dyn Store, org: OrgId, t: &mut Trace) -> Result<(), store::Error> {
+    t.address_space = place_records(store, org, &t.records).await?;
+    Ok(())
+}
+
+/// Adds to a comparison where the addresses of the authoritative answer lie.
+///
+/// # Errors
+/// Those of the store.
+pub async fn place_comparison(store: &dyn Store, org: OrgId, c: &mut Comparison) -> Result<(), store::Error> {
+    c.address_space = place_records(store, org, &c.authority.records).await?;
+    Ok(())
+}
+
+async fn place_records(
+    store: &dyn Store,
+    org: OrgId,
+    records: &[Record],
+) -> Result<Vec<AddressSpace>, store::Error> {
     let address = |r: &Record| match r.rtype.as_str() {
         "A" => r.data.parse().ok().map(IpAddr::V4).map(|a| ("A", a)),
         "AAAA" => r.data.parse().ok().map(IpAddr::V6).map(|a| ("AAAA", a)),
@@ -80,11 +100,10 @@ pub async fn place_trace(store: &dyn Store, org: OrgId, t: &mut Trace) -> Result
     };
     let name = |r: &Record| r.name.trim_end_matches('.').to_string();
     let found: Vec<_> =
-        t.records.iter().filter_map(|r| Some((name(r), address(r)?))).take(PLACED_MAX).collect();
+        records.iter().filter_map(|r| Some((name(r), address(r)?))).take(PLACED_MAX).collect();
     let found = found.iter().map(|(name, (rtype, address))| (name.as_str(), *rtype, *address));
     let placed = place_all(store, org, found.collect()).await?;
-    t.address_space = placed.into_iter().map(Into::into).collect();
-    Ok(())
+    Ok(placed.into_iter().map(Into::into).collect())
 }
 
 async fn place_all(

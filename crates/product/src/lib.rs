@@ -26,7 +26,7 @@ use service::{ApiError, ApiResult};
 use std::sync::Arc;
 use store::Store;
 
-pub use addresses::{names_into, place_addresses, place_report, place_trace};
+pub use addresses::{names_into, place_addresses, place_comparison, place_report, place_trace};
 pub use features::{ask_feature, clean_feature, features_report};
 pub use fleet::{
     AgentEngine, SecondLook, ThirdParties, ThirdPartyKind, ThirdPartyNetwork, agents, answer_question,

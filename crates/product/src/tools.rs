@@ -170,7 +170,7 @@ impl Services {
         let _permit = self.enter(caller, Work::Authority).await?;
         let s = self.asking_for(caller)?;
         let started = s.tools.comparer.start(&asking).await.map_err(|e| query_error(&e))?;
-        Ok(s.with_cause(started, &asking.name).await)
+        self.placed(caller, s.with_cause(started, &asking.name).await).await
     }
 
     pub(super) async fn tool_compare(
@@ -184,7 +184,15 @@ impl Services {
         let _permit = self.enter(caller, Work::Compare).await?;
         let s = self.asking_for(caller)?;
         let done = s.tools.comparer.run(&asking, &mut |_| ()).await.map_err(|e| query_error(&e))?;
-        Ok(s.with_cause(done, &asking.name).await)
+        self.placed(caller, s.with_cause(done, &asking.name).await).await
+    }
+
+    /// With the claims that cover the addresses, which are no visitor's business.
+    async fn placed(&self, caller: &Caller, mut done: Comparison) -> ApiResult<Comparison> {
+        if caller.visitor.is_none() {
+            crate::place_comparison(&**self.store(), caller.org, &mut done).await.map_err(unavailable)?;
+        }
+        Ok(done)
     }
 
     async fn with_cause(&self, done: Comparison, name: &Fqdn) -> Comparison {

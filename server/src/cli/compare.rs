@@ -10,6 +10,7 @@ use anyhow::Result;
 use clap::Args;
 use dns::compare::{Asking, Watch};
 use model::compare::{CompareEvent, Comparison, EndKind, StopReason};
+use model::ids::OrgId;
 use model::names::Fqdn;
 use monitor::observer::cause_at_registry;
 use std::io::IsTerminal;
@@ -48,6 +49,12 @@ pub(super) struct CompareArgs {
     /// File that lists this machine's resolvers; "-" queries none [default: /etc/resolv.conf]
     #[arg(long, value_name = "FILE")]
     resolv_conf: Option<PathBuf>,
+    /// Folder of an installation: also print the claims of address space that cover the addresses
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The same of an installation on PostgreSQL: postgres://user@host/name
+    #[arg(long, value_name = "URL", conflicts_with = "data")]
+    database: Option<String>,
 }
 
 pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> Result<Outcome> {
@@ -58,6 +65,8 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
     if let Err(e) = dns::known_type(&args.rtype) {
         return Ok(usage(&e.to_string()));
     }
+    // Before the look-ups, which take a moment: a wrong folder is said at once.
+    let registry = super::place::given(args.data.as_deref(), args.database.as_deref()).await?;
     let internet = wiring::internet(engine)?;
     let comparer = wiring::comparer(engine, &internet.engine)?;
     let mut asking = Asking::new(name, &args.rtype);
@@ -96,6 +105,9 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
     }
     let own = own_resolvers(args, engine);
     comparer.ask_own(&asking, &mut done, &own, 53).await;
+    if let Some(store) = registry {
+        product::place_comparison(&*store, OrgId::BUILT_IN, &mut done).await?;
+    }
     if json {
         let mut value = serde_json::to_value(&done)?;
         if let Some(end) = &end {
@@ -108,6 +120,9 @@ pub(super) async fn run(args: &CompareArgs, engine: &EngineArgs, json: bool) -> 
             text.push_str("To query them anyway: --force\n");
         }
         text.push_str(&flush_advice(&done.own, true));
+        for a in &done.address_space {
+            text.push_str(&format!("{}\n", a.sentence));
+        }
         if let Some(end) = &end {
             text.push_str(&format!("\n{}\n", end.sentence));
         }

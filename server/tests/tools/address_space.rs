@@ -85,6 +85,12 @@ async fn a_scan_comes_with_the_claims_that_cover_its_addresses() {
     let (_, trace) = site.json::<model::dns::Trace>("/api/v1/trace?name=q7.io&type=A").await;
     let space = trace.unwrap().address_space;
     assert!(space.iter().any(|s| s.address == address && s.claim.as_deref() == Some("web")), "{space:?}");
+    let (_, compared) = site.json::<model::compare::Comparison>("/api/v1/compare?name=q7.io&type=A").await;
+    let space = compared.unwrap().address_space;
+    assert!(space.iter().any(|s| s.address == address && s.claim.as_deref() == Some("web")), "{space:?}");
+    let page = site.get("/tools/compare?name=q7.io&type=A").await;
+    let body = axum::body::to_bytes(page.into_body(), 8 << 20).await.unwrap();
+    assert!(String::from_utf8_lossy(&body).contains("web · apps/services"), "the comparison shows the claim");
     let page = site.get("/tools/scan?name=q7.io").await;
     let body = axum::body::to_bytes(page.into_body(), 8 << 20).await.unwrap();
     let html = String::from_utf8_lossy(&body);

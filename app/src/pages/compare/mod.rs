@@ -13,6 +13,7 @@ mod vantage;
 mod verdict;
 mod watch;
 
+use crate::components::address_claim::address_claims;
 use crate::components::banner::page_failure;
 use crate::components::icon;
 use crate::components::third_party::ThirdPartyCard;
@@ -26,7 +27,9 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_location;
 use live::Live;
-use model::compare::Comparison;
+use model::address_space::AddressSpace;
+use model::compare::{Authority, Comparison};
+use std::net::IpAddr;
 
 /// The page.
 #[component]
@@ -119,9 +122,18 @@ fn found(first: Comparison, asked: Memo<CompareForm>) -> AnyView {
     // A server of the zone that answers: measurement networks ask it without a cache between.
     let answering = a.servers.iter().find(|s| s.zone == a.zone && s.kind.is_authoritative());
     let a_server = answering.map(|s| s.server.clone()).unwrap_or_default();
+    let placed = first.address_space.clone();
     let live = Live::start(first, asked);
     let authority = Memo::new(move |_| live.seen.with(|c| c.authority.clone()));
     let stopped = Memo::new(move |_| live.seen.with(|c| c.stopped.clone()));
+    // A watch sees other addresses than those that were placed: nothing is said of these.
+    let claims = move || {
+        let is_served = |s: &AddressSpace, a: &Authority| {
+            a.records.iter().any(|r| r.data.parse().is_ok_and(|address: IpAddr| address == s.address))
+        };
+        let served: Vec<_> = authority.with(|a| placed.iter().filter(|s| is_served(s, a)).cloned().collect());
+        address_claims(&served)
+    };
     let from_places = visitor::open_tools().is_none().then(|| {
         let server = a_server;
         view! {
@@ -141,6 +153,7 @@ fn found(first: Comparison, asked: Memo<CompareForm>) -> AnyView {
                 {move || authority.with(authority::card)}
                 {(!visitor::is_embedded()).then(|| vantage::card(live))}
             </div>
+            <div class="empty:hidden">{claims}</div>
             {from_places}
             <div class="empty:hidden [&_>_.banner:last-child]:mb-0 cmp-notice">{denied}</div>
             {resolvers::section(live, asked)}

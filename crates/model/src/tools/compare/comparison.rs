@@ -3,6 +3,7 @@
 
 use super::{Authority, Earlier, Judged, ResolverAnswer, Stopped, Summary, VerdictKind, judge};
 use crate::judgement::cause::Cause;
+use crate::tools::address_space::AddressSpace;
 use crate::tools::resolvers::PublicResolver;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,10 @@ pub struct Comparison {
     /// Values the servers gave before, as far as they are known: for those who judge further answers (a browser's).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Vec<String>>,
+    /// Where the addresses of the authoritative answer lie in the registry of address space; empty while the organisation
+    /// claims none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub address_space: Vec<AddressSpace>,
     /// When it was judged.
     pub now: Timestamp,
 }

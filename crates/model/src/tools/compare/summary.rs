@@ -70,7 +70,16 @@ pub fn compare(
     now: Timestamp,
 ) -> Comparison {
     let summary = summarise(&authority, stopped.as_ref(), &answers, now);
-    Comparison { authority, stopped, answers, own, summary, earlier: Vec::new(), now }
+    Comparison {
+        authority,
+        stopped,
+        answers,
+        own,
+        summary,
+        earlier: Vec::new(),
+        address_space: Vec::new(),
+        now,
+    }
 }
 
 /// What these answers come to.
