@@ -57,7 +57,7 @@ pub fn test() -> ExitCode {
     match fuzz::missing() {
         Some(why) => stages.skip("fuzz targets", &why),
         None => drop(stages.run("fuzz targets", || {
-            fuzz::run(&fuzz::Plan { target: None, seconds: 60, keep: false, seed: Some(1) })
+            fuzz::run(&fuzz::Plan { target: None, seconds: 30, keep: false, seed: Some(1) })
         })),
     }
     let served = stages.run("server", || run::server(true));

@@ -52,11 +52,8 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
         view! { <p class="card-body">"No record matches. "<a href=format!("/networks{all}")>"Show all in this block"</a></p> }
             .into_any()
     });
-    view! {
-        <section class="card tbl-wrap" id="claims">
-            <div class="card-head"><h2>{heading}</h2><span class="text-muted">{grouped(n.rows as u64)}</span><div class="aside">"worst first"</div></div>
-            {filters(n, shown)}
-            {none}
+    let table = (!rows.is_empty()).then(|| {
+        view! {
             <div class="tbl-scroll" tabindex="0" role="region" aria-label="Claims, table">
                 <table class="tbl">
                     <thead><tr>
@@ -67,6 +64,14 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
                     <tbody>{rows}</tbody>
                 </table>
             </div>
+        }
+    });
+    view! {
+        <section class="card tbl-wrap" id="claims">
+            <div class="card-head"><h2>{heading}</h2><span class="text-muted">{grouped(n.rows as u64)}</span><div class="aside">"worst first"</div></div>
+            {filters(n, shown)}
+            {none}
+            {table}
             {pages}
         </section>
     }
