@@ -9,8 +9,7 @@ use model::ids::EventId;
 use model::maintenance::kept_until;
 use model::notify::{Planned, Rule};
 use model::repeat;
-use std::time::Duration;
-use store::{Failure, Notification};
+use store::Notification;
 
 /// Why a repeat is not sent.
 const IS_OVER: &str = "Not sent again: it is over, or a later event replaced it";
@@ -57,12 +56,7 @@ impl Dispatcher {
             let until = muted.iter().filter(|_| asking.is_empty()).filter_map(|r| r.muted_until).min();
             let waits = until.map(|until| (until, "The rule is muted"));
             if let Some((until, why)) = kept_until(&settings.windows, &item, now).or(waits) {
-                let wait = until.as_second().saturating_sub(now.as_second()).max(1);
-                let why = Failure {
-                    retry_after: Some(Duration::from_secs(wait.unsigned_abs())),
-                    ..Failure::postponed(why)
-                };
-                self.store.notification_failed(row, &why, now).await?;
+                self.store.postpone_repeats(row, why, until).await?;
                 continue;
             }
             if open.is_empty() || asking.is_empty() {

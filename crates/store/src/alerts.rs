@@ -58,6 +58,8 @@ pub trait AlertStore: Send + Sync + 'static {
         why: &Failure,
         now: Timestamp,
     ) -> Result<Retry>;
+    /// Has repeats that were leased wait until an instant, for a reason that is shown; those of a digest leave it.
+    async fn postpone_repeats(&self, rows: &[Notification], reason: &str, until: Timestamp) -> Result<()>;
     /// Messages that were given up, oldest first; of all organisations when `org` is `None`.
     async fn failed_notifications(&self, org: Option<OrgId>, limit: u32) -> Result<Vec<FailedNotification>>;
     /// How many messages of an organisation were given up.
@@ -239,6 +241,10 @@ impl AlertStore for Database {
         now: Timestamp,
     ) -> Result<Retry> {
         outbox::failed(&self.db, rows, why, now).await
+    }
+
+    async fn postpone_repeats(&self, rows: &[Notification], reason: &str, until: Timestamp) -> Result<()> {
+        outbox::postpone(&self.db, rows, reason, until).await
     }
 
     async fn failed_notifications(&self, org: Option<OrgId>, limit: u32) -> Result<Vec<FailedNotification>> {

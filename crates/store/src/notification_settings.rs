@@ -152,6 +152,10 @@ pub(crate) async fn save<T: Setting>(
         // It may end earlier now.
         outbox::release_held(&mut tx, org, None, at).await?;
     }
+    if T::KIND == Rule::KIND {
+        // Its mute may.
+        outbox::release_repeats(&mut tx, org, None, at).await?;
+    }
     let entry = Audit {
         org,
         by: by.clone(),

@@ -124,3 +124,40 @@ async fn repeats_of_a_digest_come_with_a_later_digest() {
         w.later_hours(24).await;
     }
 }
+
+/// One domain of a digest of repeats is muted while the server refuses mail: the rest is retried, and the domain comes when
+/// its mute ends, which is earlier than planned.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_muted_domain_holds_up_no_digest_and_comes_later() {
+    let server = Server::start("accept").await;
+    let w = World::new(&server.url("?tls=none"), "2026-12-20").await;
+    let daily = Rule { delivery: Delivery::Daily { hour: 7 }, ..repeated(24) };
+    w.rule(daily).await;
+    w.scan().await;
+    w.scan_others(1).await;
+    w.deliver().await;
+    // A minute after seven.
+    w.seconds(16 * 3600 + 56 * 60);
+    w.deliver().await;
+    assert_eq!(server.mails().await.len(), 1);
+    w.mute(Some(w.now() + 240.hours())).await;
+    let busy = Server::start("busy").await;
+    w.server(&busy.url("?tls=none"));
+    w.seconds(24 * 3600);
+    w.deliver().await;
+    w.server(&server.url("?tls=none"));
+    w.seconds(60);
+    w.deliver().await;
+    let mails = server.mails().await;
+    let subject = field(&mails, 1, "subject");
+    assert!(mails.len() == 2 && subject.starts_with("[Warning] d0.example: still open"), "{subject}");
+    w.mute(None).await;
+    w.deliver().await;
+    let mails = server.mails().await;
+    let subject = field(&mails, 2, "subject");
+    assert!(mails.len() == 3 && subject.starts_with("[Warning] alder.example: still open"), "{subject}");
+    let mut ids: Vec<_> = (0..3).map(|n| field(&mails, n, "message-id")).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 3);
+}

@@ -19,7 +19,8 @@ pub use failed::FailedNotification;
 pub(crate) use failed::{
     count as count_failed, drop as drop_failed, list as list_failed, retry as retry_failed,
 };
-pub(crate) use route::{release_held, route};
+pub(crate) use repeat::postpone;
+pub(crate) use route::{release_held, release_repeats, route};
 pub use status::OutboxStats;
 pub(crate) use status::{failing_since, last_of, stats, statuses};
 
@@ -53,7 +54,7 @@ const WORDS: usize = 500;
 /// A row of the outbox: the events that one scan brought one organisation, for one channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notification {
-    /// The first event of the scan; of a repeat a number of its own.
+    /// The first event of the scan. A repeat has its own id.
     pub id: EventId,
     /// [`LOG`] while it is to be routed, then the identity of a channel.
     pub channel: String,
@@ -147,10 +148,11 @@ const LEASED: &str =
 /// Rows of a digest at most; further ones are the next digest.
 const DIGEST: i64 = 500;
 
-/// Of a digest only the first row is looked for; who leases it takes the others in the same transaction.
+/// Of a digest only the first row that is due is looked for; who leases it takes the others in the same transaction. A row
+/// that waits longer than the others does not keep them back. `$1` is now.
 const HEAD: &str = "(batch IS NULL OR NOT EXISTS (SELECT 1 FROM outbox e WHERE e.org = outbox.org \
                     AND e.channel = outbox.channel AND e.batch = outbox.batch AND e.id < outbox.id \
-                    AND e.failed_at IS NULL AND e.delivered_at IS NULL))";
+                    AND e.failed_at IS NULL AND e.delivered_at IS NULL AND e.due_at <= $1))";
 
 /// What leases rows: `$1` now, `$2` the end of the lease.
 const TAKE: &str = "UPDATE outbox SET lease = CASE WHEN lease >= $1 THEN lease + 1 ELSE $1 END, due_at = $2, \

@@ -1,19 +1,19 @@
 //! The next message about events that are still open, planned in the transaction that marks the last one as delivered: so
 //! there is one, however many processes deliver and wherever they end.
 
-use super::Notification;
 use super::route::{Routed, write};
+use super::{Notification, WORDS};
 use crate::api::Result;
 use crate::codec::micros;
-use crate::db::{Tx, args};
+use crate::db::{Db, Tx, args};
 use crate::log::{self, Line};
 use jiff::Timestamp;
 use model::ids::EventId;
 use model::notify::Planned;
 use model::scan::Op;
 
-/// Why it waits.
-const WAITS: &str = "Sent again unless it is acknowledged or over by then";
+/// Why it waits. Only repeats have it.
+pub(super) const WAITS: &str = "Sent again unless it is acknowledged or over by then";
 
 /// Plans the messages that repeat rows which were delivered, each under a number that no other message has.
 pub(super) async fn put(
@@ -56,4 +56,22 @@ pub(super) async fn put(
         write(tx, n, &[row], now).await?;
     }
     Ok(())
+}
+
+/// Has repeats whose lease holds wait until an instant, as if they were not attempted yet.
+///
+/// One that was in a digest leaves it: the rest goes on under the identity of the digest, which receivers drop when they see
+/// it again. What waits for the same instant is another digest. The row that the digest is named after is sent by itself,
+/// because a digest that it is the first of would have the same name.
+pub(crate) async fn postpone(db: &Db, rows: &[Notification], reason: &str, until: Timestamp) -> Result<()> {
+    let sql = "UPDATE outbox SET due_at = $4, at = $4, last_error = $5, attempts = 0, \
+               batch = CASE WHEN batch IS NULL OR batch = -id THEN NULL ELSE $4 END \
+               WHERE id = $1 AND channel = $2 AND lease = $3 AND delivered_at IS NULL";
+    let reason: String = reason.chars().take(WORDS).collect();
+    let mut tx = db.begin().await?;
+    for n in rows {
+        let values = args![n.id.0, n.channel.as_str(), n.lease, micros(until), reason.as_str()];
+        tx.execute(sql, values).await?;
+    }
+    tx.commit().await
 }

@@ -1,6 +1,7 @@
 //! Replaces the events of a scan by what the rules make of them: messages, and events that wait for the end of a mute or a
 //! maintenance window in a row of the channel [`LOG`] that names them.
 
+use super::repeat::WAITS;
 use super::{LOG, Notification, OPEN};
 use crate::api::Result;
 use crate::codec::{instant, json, micros, read_json};
@@ -149,7 +150,7 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// Has events that wait looked at now: the mute or the window ended early. Of one domain, or of all.
+/// Has events and repeats that wait for the end of a mute or a window looked at now: it ended early. Of one domain, or of all.
 pub(crate) async fn release_held(
     tx: &mut Tx,
     org: OrgId,
@@ -162,6 +163,25 @@ pub(crate) async fn release_held(
          AND attempts = 0 AND due_at > $2"
     );
     let mut values = args![org.0, micros(now)];
+    values.extend(name.map(|n| Arg::from(n.as_str())));
+    let held = tx.execute(sql, values).await?;
+    Ok(held + release_repeats(tx, org, name, now).await?)
+}
+
+/// Has repeats that were postponed looked at now, of one domain, or of all; those that wait for their time stay as they are.
+pub(crate) async fn release_repeats(
+    tx: &mut Tx,
+    org: OrgId,
+    name: Option<&DomainName>,
+    now: Timestamp,
+) -> Result<u64> {
+    let which = if name.is_some() { " AND name = $4" } else { "" };
+    // Few rows wait: the sign keeps both databases from the index of all messages of the organisation.
+    let sql = format!(
+        "UPDATE outbox SET due_at = $2, at = $2 WHERE +org = $1{which} AND channel <> 'log' AND answer = $3 \
+         AND last_error IS NOT NULL AND attempts = 0 AND {OPEN} AND due_at > $2"
+    );
+    let mut values = args![org.0, micros(now), WAITS];
     values.extend(name.map(|n| Arg::from(n.as_str())));
     tx.execute(sql, values).await
 }

@@ -2,9 +2,10 @@
 
 use crate::outbox::{lease, one_message, planned};
 use crate::world::{ONE, Place, add, change, later, name, now, scan};
+use model::item::ItemPatch;
 use model::maintenance::Routing;
 use model::notify::{DeliveryState, Planned};
-use store::{LOG, LogRead};
+use store::{Failure, LOG, LogRead, Notification, Store};
 
 pub async fn a_message_is_repeated_once_whoever_delivers_it(place: &Place) {
     let s = place.open().await;
@@ -53,28 +54,105 @@ pub async fn a_message_is_repeated_once_whoever_delivers_it(place: &Place) {
     assert_eq!(s.message_statuses(ONE, &events).await.unwrap().len(), 3);
 }
 
-pub async fn repeats_of_several_domains_stay_a_digest(place: &Place) {
-    let s = place.open().await;
-    add(&*s, ONE, &["a.example", "b.example"]).await;
+/// A digest of two domains that was sent, and the digest that repeats it an hour later.
+async fn digest_and_repeats(s: &dyn Store) -> (Vec<Notification>, Vec<Notification>) {
+    add(s, ONE, &["a.example", "b.example"]).await;
     for domain in ["a.example", "b.example"] {
-        s.record(&scan(&*s, domain, &[change("one")], now()).await).await.unwrap();
+        s.record(&scan(s, domain, &[change("one")], now()).await).await.unwrap();
     }
-    for n in lease(&*s, now()).await {
+    for n in lease(s, now()).await {
         let planned = vec![Planned { batch: true, ..planned(&n, "mail", now()) }];
         let routing = Routing { planned, ..Routing::default() };
         assert!(n.channel == LOG && s.route_notification(&n, &routing, now()).await.unwrap());
     }
-    let digest = lease(&*s, now()).await;
+    let digest = lease(s, now()).await;
     let next: Vec<_> = digest
         .iter()
         .map(|n| (n.id, Planned { batch: true, due_at: later(60), ..planned(n, "mail", now()) }))
         .collect();
     s.notification_delivered_until(&digest, "250 OK", &next, now()).await.unwrap();
-    let again = lease(&*s, later(60)).await;
+    let again = lease(s, later(60)).await;
+    (digest, again)
+}
+
+pub async fn repeats_of_several_domains_stay_a_digest(place: &Place) {
+    let s = place.open().await;
+    let (digest, again) = digest_and_repeats(&*s).await;
     let mut domains: Vec<_> = again.iter().map(|n| n.domain.clone()).collect();
     domains.sort();
     assert_eq!(domains, [name("a.example"), name("b.example")]);
     assert_eq!(again[0].dedupe_key(), again[1].dedupe_key());
     assert_ne!(again[0].dedupe_key(), digest[0].dedupe_key());
     assert!(again.iter().all(|n| n.is_repeat));
+}
+
+/// One row of a digest is postponed: the other is retried at once, under the same key, and the row comes later under another.
+async fn postponed(place: &Place, out: usize) {
+    let s = place.open().await;
+    let (_, digest) = digest_and_repeats(&*s).await;
+    s.postpone_repeats(&digest[out..=out], "Muted", later(600)).await.unwrap();
+    let rest = &digest[1 - out..=1 - out];
+    s.notification_failed(rest, &Failure::temporary("421"), later(60)).await.unwrap();
+    let retried = lease(&*s, later(62)).await;
+    assert_eq!(retried.iter().map(|n| n.id).collect::<Vec<_>>(), [rest[0].id], "its retry does not wait");
+    assert_eq!(retried[0].dedupe_key(), rest[0].dedupe_key());
+    s.notification_delivered(&retried, "250 OK", later(62)).await.unwrap();
+    let events: Vec<_> = digest[out].events.iter().map(|e| e.id).collect();
+    let waits = DeliveryState::Waiting { due_at: later(600), attempts: 0, error: Some("Muted".into()) };
+    assert_eq!(s.message_statuses(ONE, &events).await.unwrap()[0].state, waits);
+    assert!(lease(&*s, later(599)).await.is_empty());
+    let late = lease(&*s, later(600)).await;
+    assert_eq!((late.len(), late[0].id, late[0].attempt), (1, digest[out].id, 1));
+    assert_ne!(late[0].dedupe_key(), digest[0].dedupe_key(), "receivers have seen that");
+}
+
+pub async fn a_postponed_repeat_leaves_its_digest(place: &Place) {
+    postponed(place, 1).await;
+}
+
+pub async fn the_row_that_names_a_digest_leaves_it_under_another_name(place: &Place) {
+    postponed(place, 0).await;
+}
+
+pub async fn what_is_postponed_together_is_a_digest_again(place: &Place) {
+    let s = place.open().await;
+    let (_, digest) = digest_and_repeats(&*s).await;
+    s.postpone_repeats(&digest[1..], "Maintenance", later(600)).await.unwrap();
+    s.notification_delivered(&digest[..1], "250 OK", later(60)).await.unwrap();
+    let late = lease(&*s, later(600)).await;
+    assert!(late.len() == 1 && late[0].batch.is_some_and(|b| b < 0), "{:?}", late[0].batch);
+}
+
+/// A row of a digest that waits longer, for whatever reason, does not keep the others back.
+pub async fn a_row_of_a_digest_that_waits_keeps_no_other_back(place: &Place) {
+    let s = place.open().await;
+    let (_, digest) = digest_and_repeats(&*s).await;
+    s.notification_failed(&digest, &Failure::temporary("421"), later(60)).await.unwrap();
+    let sql = format!("UPDATE outbox SET due_at = due_at + 3600000000 WHERE id = {}", digest[0].id.0);
+    crate::saved::execute(place, &sql).await;
+    let retried = lease(&*s, later(62)).await;
+    assert_eq!(retried.iter().map(|n| n.id).collect::<Vec<_>>(), [digest[1].id]);
+}
+
+pub async fn a_mute_that_ends_early_releases_postponed_repeats(place: &Place) {
+    let s = place.open().await;
+    let (_, digest) = digest_and_repeats(&*s).await;
+    s.postpone_repeats(&digest, "Muted", later(600)).await.unwrap();
+    let mute = |until| ItemPatch { muted_until: Some(until), ..ItemPatch::default() };
+    for until in [Some(later(600)), None] {
+        s.patch(ONE, &name("a.example"), &mute(until), later(70)).await.unwrap();
+    }
+    let released = lease(&*s, later(70)).await;
+    assert_eq!(released.iter().map(|n| n.domain.clone()).collect::<Vec<_>>(), [name("a.example")]);
+    // One that waits for its time stays.
+    let next = vec![(released[0].id, Planned { due_at: later(130), ..planned(&released[0], "mail", now()) })];
+    s.notification_delivered_until(&released, "250 OK", &next, later(70)).await.unwrap();
+    for until in [Some(later(600)), None] {
+        s.patch(ONE, &name("a.example"), &mute(until), later(71)).await.unwrap();
+    }
+    assert!(lease(&*s, later(71)).await.is_empty());
+    // A rule that was changed may be muted no longer.
+    let rule = model::notify::Rule { id: "r".into(), name: "R".into(), ..model::notify::Rule::default() };
+    s.save_rule(ONE, &rule, later(72)).await.unwrap();
+    assert_eq!(lease(&*s, later(72)).await[0].domain, name("b.example"));
 }
