@@ -335,7 +335,7 @@ impl Dispatcher {
             parts,
             rule_ids: rule_ids(of_org, &rules, &first.channel),
             rules,
-            at: group.iter().flat_map(|n| n.events.iter().map(|e| e.at)).max().unwrap_or((self.now)()),
+            at: group.iter().filter_map(sent_at).max().unwrap_or((self.now)()),
             base: self.deliverer.base().cloned(),
             test: false,
             cluster: cluster.id,
@@ -349,6 +349,11 @@ impl Dispatcher {
 fn rule_ids(of_org: &[Rule], names: &[String], channel: &str) -> BTreeMap<String, String> {
     let of_channel = of_org.iter().filter(|r| r.channels.iter().any(|c| c == channel));
     of_channel.filter(|r| names.contains(&r.name)).map(|r| (r.name.clone(), r.id.clone())).collect()
+}
+
+/// The date of a message about a row, the same for every attempt: when its newest event was detected, or when it is repeated.
+fn sent_at(n: &Notification) -> Option<Timestamp> {
+    if n.is_repeat { Some(n.since) } else { n.events.iter().map(|e| e.at).max() }
 }
 
 /// The events of the domain that followed those that were held.

@@ -109,7 +109,7 @@ pub struct Message {
     pub rules: Vec<String>,
     /// Identities of those that still exist, by name: links lead to the very rule.
     pub rule_ids: BTreeMap<String, String>,
-    /// When it was made.
+    /// Its date: when the newest event was detected, or when it is sent again.
     pub at: Timestamp,
     /// Address of the installation, where it is known, for links.
     pub base: Option<Url>,

@@ -37,6 +37,12 @@ async fn a_warning_is_mailed_again_until_it_is_acknowledged() {
     assert!(field(&mails, 1, "message-id").contains("repeat"));
     let words = "[Warning] alder.example: still open: Status flag clientTransferProhibited was removed";
     assert_eq!(field(&mails, 1, "subject"), words);
+    // Mail programs sort by it.
+    let dates: Vec<_> = (0..2).map(|n| field(&mails, n, "date").split_off(5)).collect();
+    assert!(
+        dates[0].starts_with("20 Nov 2026 ") && dates[1].starts_with("21 Nov 2026 14:15:00"),
+        "{dates:?}"
+    );
     assert!(
         mails[1]["text"].as_str().unwrap().contains("Open since Nov 20, 2026, 14:"),
         "{}",
