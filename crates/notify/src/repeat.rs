@@ -48,7 +48,7 @@ impl Dispatcher {
             let open: Vec<Event> =
                 n.events.iter().filter(|e| known.is_none_or(|k| k.is_open(e))).cloned().collect();
             let asks = |rule: &Rule| {
-                repeat::next(std::slice::from_ref(rule), &item, &n.channel, &open, now).is_some()
+                !repeat::next(std::slice::from_ref(rule), &item, &n.channel, &open, now).is_empty()
             };
             let (asking, muted): (Vec<_>, Vec<_>) =
                 settings.rules.iter().filter(|r| asks(r)).partition(|r| !r.is_muted(now));
@@ -88,7 +88,7 @@ impl Dispatcher {
             let known = known.get(&n.domain);
             let open: Vec<Event> =
                 n.events.iter().filter(|e| known.is_none_or(|k| k.is_open(e))).cloned().collect();
-            if let Some(mut next) = repeat::next(&settings.rules, &item, &n.channel, &open, now) {
+            for mut next in repeat::next(&settings.rules, &item, &n.channel, &open, now) {
                 // What came together stays together.
                 next.batch |= n.batch.is_some();
                 out.push((n.id, next));

@@ -26,15 +26,10 @@ pub fn replaced(history: &[Event]) -> BTreeSet<EventId> {
     history.iter().filter(is_replaced).map(|e| e.id).collect()
 }
 
-/// The next message about events that a channel was sent now and that still hold; `None` when no rule sends them again.
-pub fn next(
-    rules: &[Rule],
-    holding: &Item,
-    channel: &str,
-    events: &[Event],
-    now: Timestamp,
-) -> Option<Planned> {
-    let mut next: Option<Planned> = None;
+/// The next messages about events that a channel was sent now and that still hold; none when no rule sends them again. Each
+/// event is in the earliest one that a rule about it asks for, so that one rule does not hurry the events of another.
+pub fn next(rules: &[Rule], holding: &Item, channel: &str, events: &[Event], now: Timestamp) -> Vec<Planned> {
+    let mut asked = Vec::new();
     for rule in rules.iter().filter(|r| r.channels.iter().any(|c| c == channel)) {
         let Some(hours) = rule.repeat_hours else { continue };
         let asks = |e: &&Event| {
@@ -46,22 +41,27 @@ pub fn next(
         }
         let slack = if rule.delivery == Delivery::Immediate { 0 } else { DIGEST_SLACK_S };
         let after = plus(now, i64::from(hours) * 3600 - slack);
-        let (due_at, batch) = rule.due(&wanted, rule.muted_until.map_or(after, |until| after.max(until)));
-        let planned = next.get_or_insert_with(|| Planned {
+        let due = rule.due(&wanted, rule.muted_until.map_or(after, |until| after.max(until)));
+        asked.push((due, wanted.iter().map(|e| e.id).collect::<BTreeSet<_>>(), &rule.name));
+    }
+    let mut out: BTreeMap<(Timestamp, bool), Planned> = BTreeMap::new();
+    for id in events.iter().map(|e| e.id).collect::<BTreeSet<_>>() {
+        let about = || asked.iter().filter(|(_, wanted, _)| wanted.contains(&id));
+        let Some(first) = about().map(|(due, ..)| *due).min() else { continue };
+        let planned = out.entry(first).or_insert_with(|| Planned {
             channel: channel.to_string(),
-            due_at,
-            batch,
+            due_at: first.0,
+            batch: first.1,
             events: Vec::new(),
             rules: Vec::new(),
             skipped: None,
         });
-        if due_at < planned.due_at {
-            (planned.due_at, planned.batch) = (due_at, batch);
+        planned.events.push(id);
+        for (.., rule) in about().filter(|(due, ..)| *due == first) {
+            if !planned.rules.contains(rule) {
+                planned.rules.push((*rule).clone());
+            }
         }
-        planned.events.extend(wanted.iter().map(|e| e.id));
-        planned.events.sort_unstable();
-        planned.events.dedup();
-        planned.rules.push(rule.name.clone());
     }
-    next
+    out.into_values().collect()
 }

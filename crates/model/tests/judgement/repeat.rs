@@ -26,24 +26,42 @@ fn what_is_open_is_sent_again_after_the_hours_of_the_rule() {
             ..event(3, EventKind::RegistrarChanged, Severity::Critical)
         },
     ];
-    let planned = next(&[every(24)], &item(), "mail", &open, now()).unwrap();
+    let next = |rules: &[Rule], channel: &str, events: &[Event]| next(rules, &item(), channel, events, now());
+    let planned = next(&[every(24)], "mail", &open).remove(0);
     assert_eq!((planned.due_at, planned.batch), (now() + 24.hours(), false));
     assert_eq!((planned.events, planned.rules), (vec![EventId(1)], vec!["Bad".to_string()]));
-    assert_eq!(next(&[every(24)], &item(), "other", &open, now()), None);
-    assert_eq!(next(&[every(24)], &item(), "mail", &open[1..], now()), None);
-    assert_eq!(next(&[rule("Bad", &["mail"])], &item(), "mail", &open, now()), None);
-    assert_eq!(next(&[Rule { enabled: false, ..every(24) }], &item(), "mail", &open, now()), None);
+    assert!(next(&[every(24)], "other", &open).is_empty());
+    assert!(next(&[every(24)], "mail", &open[1..]).is_empty());
+    assert!(next(&[rule("Bad", &["mail"])], "mail", &open).is_empty());
+    assert!(next(&[Rule { enabled: false, ..every(24) }], "mail", &open).is_empty());
     // The earliest of several rules.
-    assert_eq!(
-        next(&[every(24), every(6)], &item(), "mail", &open, now()).unwrap().due_at,
-        now() + 6.hours()
-    );
+    let earliest = next(&[every(24), every(6)], "mail", &open);
+    assert_eq!(earliest.iter().map(|p| p.due_at).collect::<Vec<_>>(), [now() + 6.hours()]);
+}
+
+#[test]
+fn each_event_is_repeated_after_the_hours_of_its_own_rules() {
+    let open = [
+        event(1, EventKind::RegistrarChanged, Severity::Critical),
+        event(2, EventKind::RecordChanged, Severity::Warning),
+        event(3, EventKind::RegistrarChanged, Severity::Critical),
+    ];
+    let worst = Rule { at_least: Severity::Critical, name: "Worst".into(), ..every(2) };
+    let planned = next(&[every(24), worst.clone()], &item(), "mail", &open, now());
+    let found: Vec<_> = planned.into_iter().map(|p| (p.due_at, p.events, p.rules)).collect();
+    let due = |hours: i64, events: &[i64], rule: &str| {
+        (now() + hours.hours(), events.iter().map(|e| EventId(*e)).collect(), vec![rule.to_string()])
+    };
+    assert_eq!(found, [due(2, &[1, 3], "Worst"), due(24, &[2], "Bad")]);
+    // What is due at the same time is one message.
+    let planned = next(&[every(2), worst], &item(), "mail", &open, now());
+    assert_eq!((planned.len(), planned[0].events.len(), planned[0].rules.len()), (1, 3, 2));
 }
 
 #[test]
 fn a_repeat_waits_for_quiet_hours_and_digests() {
     let open = [event(1, EventKind::RegistrarChanged, Severity::Warning)];
-    let due = |rule: Rule, from: &str| next(&[rule], &item(), "mail", &open, at(from)).unwrap();
+    let due = |rule: Rule, from: &str| next(&[rule], &item(), "mail", &open, at(from)).remove(0);
     let quiet = Rule { quiet: Some(Quiet { from: 22 * 60, to: 7 * 60 }), ..every(12) };
     let planned = due(quiet, "2026-11-20T13:30:00Z");
     assert_eq!((planned.due_at, planned.batch), (at("2026-11-21T07:00:00Z"), true));

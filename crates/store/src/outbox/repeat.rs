@@ -22,12 +22,12 @@ pub(super) async fn put(
     next: &[(EventId, Planned)],
     now: Timestamp,
 ) -> Result<()> {
-    let planned = |n: &&Notification| next.iter().find(|(id, _)| *id == n.id).map(|(_, p)| p);
-    let repeats: Vec<(&Notification, &Planned)> = delivered
-        .iter()
-        .filter_map(|n| Some((*n, planned(n)?)))
-        .filter(|(_, p)| !p.events.is_empty())
-        .collect();
+    let planned = |n: &Notification| {
+        let id = n.id;
+        next.iter().filter(move |(of, p)| *of == id && !p.events.is_empty()).map(|(_, p)| p)
+    };
+    let repeats: Vec<(&Notification, &Planned)> =
+        delivered.iter().flat_map(|n| planned(n).map(|p| (*n, p))).collect();
     if repeats.is_empty() {
         return Ok(());
     }

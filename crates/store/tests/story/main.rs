@@ -166,6 +166,7 @@ stories! {
     prune::many_old_rows_go_in_short_statements_and_after_an_interruption,
     repeats::a_message_is_repeated_once_whoever_delivers_it,
     repeats::repeats_of_several_domains_stay_a_digest,
+    repeats::a_message_may_be_repeated_in_parts,
     repeats::a_postponed_repeat_leaves_its_digest,
     repeats::the_row_that_names_a_digest_leaves_it_under_another_name,
     repeats::what_is_postponed_together_is_a_digest_again,

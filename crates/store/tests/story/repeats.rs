@@ -156,3 +156,24 @@ pub async fn a_mute_that_ends_early_releases_postponed_repeats(place: &Place) {
     s.save_rule(ONE, &rule, later(72)).await.unwrap();
     assert_eq!(lease(&*s, later(72)).await[0].domain, name("b.example"));
 }
+
+/// Events that rules repeat after different hours are different messages.
+pub async fn a_message_may_be_repeated_in_parts(place: &Place) {
+    let s = place.open().await;
+    add(&*s, ONE, &["a.example"]).await;
+    s.record(&scan(&*s, "a.example", &[change("one"), change("two")], now()).await).await.unwrap();
+    let n = lease(&*s, now()).await.remove(0);
+    let routing = Routing { planned: vec![planned(&n, "mail", now())], ..Routing::default() };
+    assert!(s.route_notification(&n, &routing, now()).await.unwrap());
+    let first = lease(&*s, now()).await;
+    let part = |i: usize, due| {
+        let events = vec![first[0].events[i].id];
+        (first[0].id, Planned { events, due_at: later(due), ..planned(&first[0], "mail", now()) })
+    };
+    s.notification_delivered_until(&first, "250 OK", &[part(0, 60), part(1, 120)], now()).await.unwrap();
+    let (hour, day) = (lease(&*s, later(60)).await, lease(&*s, later(120)).await);
+    assert_eq!((hour.len(), hour[0].events[0].id), (1, first[0].events[0].id));
+    let later: Vec<_> = day.iter().filter(|n| n.id != hour[0].id).collect();
+    assert_eq!((later.len(), later[0].events[0].id), (1, first[0].events[1].id));
+    assert_ne!(hour[0].dedupe_key(), later[0].dedupe_key());
+}
