@@ -4,8 +4,8 @@
 //! [`store::Notification::dedupe_key`].
 
 use crate::deliver::Deliverer;
+use crate::history::KnownOf;
 use crate::message::{Message, Part};
-use crate::settle::KnownOf;
 use jiff::Timestamp;
 use model::event::{Event, EventKind};
 use model::ids::OrgId;

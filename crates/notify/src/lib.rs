@@ -9,6 +9,7 @@ mod calendar;
 mod cluster;
 mod deliver;
 mod dispatch;
+mod history;
 mod html;
 mod mail;
 mod message;

@@ -2,7 +2,7 @@
 //! next one is due.
 
 use crate::dispatch::{Dispatcher, OrgSettings};
-use crate::settle::{Known, KnownOf};
+use crate::history::{Known, KnownOf};
 use jiff::Timestamp;
 use model::event::Event;
 use model::ids::EventId;

@@ -2,56 +2,23 @@
 //! sent. Rows of which nothing is left are closed with the reason.
 
 use crate::dispatch::{Dispatcher, OrgSettings};
-use model::ending::{Ending, Recovery, endings, over, recoveries};
-use model::event::{Event, EventQuery};
-use model::ids::{EventId, OrgId};
+use crate::history::KnownOf;
+use model::ending::{Recovery, endings, recoveries};
+use model::event::Event;
+use model::ids::EventId;
 use model::names::DomainName;
 use model::notify::{DeliveryState, Rule};
-use model::repeat::replaced;
 use model::time::human_instant;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{LOG, Notification};
 
-/// Events of a domain that are read to see what still holds.
-const HISTORY: u32 = 200;
 /// Seconds after which a message about an event that the outbox does not know is not to be expected any more.
 const ROUTED_S: i64 = 86_400;
 
-/// What is known about the events of a domain in a message.
-#[derive(Debug, Default)]
-pub(crate) struct Known {
-    /// Events that are over, and since when.
-    pub over: BTreeMap<EventId, jiff::Timestamp>,
-    /// Events that end earlier ones of the domain.
-    pub endings: BTreeMap<EventId, Ending>,
-    /// Events that a later one about the same thing replaced.
-    pub replaced: BTreeSet<EventId>,
-}
-
-/// What is known about the domains of a message.
-pub(crate) type KnownOf = BTreeMap<DomainName, Known>;
+/// Why an end is not sent that waited, and that an event which was sent nowhere undid.
+pub(crate) const CHANGED_AGAIN: &str = "It changed again before it was sent";
 
 impl Dispatcher {
-    /// The newest events of a domain, oldest first, and `events` among them.
-    pub(crate) async fn history(
-        &self,
-        org: OrgId,
-        domain: &DomainName,
-        events: &[Event],
-    ) -> Result<Vec<Event>, store::Error> {
-        let query = EventQuery { domain: Some(domain.clone()), per_page: HISTORY, ..EventQuery::default() };
-        let mut history = match self.store.events(org, &query).await {
-            Ok(page) => page.events,
-            // One that can't be read keeps no message about the others back.
-            Err(store::Error::Broken(_)) => Vec::new(),
-            Err(e) => return Err(e),
-        };
-        history.extend(events.iter().cloned());
-        history.sort_by_key(|e| e.id);
-        history.dedup_by_key(|e| e.id);
-        Ok(history)
-    }
-
     /// Which of the events to be routed end what channels were sent, or will be.
     pub(crate) async fn recoveries(
         &self,
@@ -59,7 +26,8 @@ impl Dispatcher {
         rules: &[Rule],
         history: &[Event],
     ) -> Result<Vec<Recovery>, store::Error> {
-        let endings = endings(history);
+        let unsent = self.unsent(n.org, history).await?;
+        let endings = endings(history, &unsent.all);
         let of_events = n.events.iter().filter_map(|e| endings.get(&e.id));
         let ended: BTreeSet<EventId> = of_events.flat_map(|ending| ending.of.iter().copied()).collect();
         if ended.is_empty() {
@@ -81,7 +49,7 @@ impl Dispatcher {
                 sent.extend(channels.map(|channel| (e.id, channel.clone())));
             }
         }
-        Ok(recoveries(&n.events, history, &sent))
+        Ok(recoveries(&n.events, history, &endings, &sent))
     }
 
     /// The rows with events that are still to be sent, and what is known about their domains.
@@ -98,10 +66,8 @@ impl Dispatcher {
         let mut known = KnownOf::new();
         for (domain, events) in events {
             let Some(org) = group.first().map(|n| n.org) else { break };
-            let history = self.history(org, &domain, &events).await?;
-            let ids: Vec<_> = events.iter().map(|e| e.id).collect();
-            let (over, endings, replaced) = (over(&ids, &history), endings(&history), replaced(&history));
-            known.insert(domain, Known { over, endings, replaced });
+            let found = self.known(org, &domain, &events).await?;
+            known.insert(domain, found);
         }
         let group = self.without_settled_repeats(group, settings, &known).await?;
         let group = self.without_over(group, &known).await?;
@@ -139,7 +105,15 @@ impl Dispatcher {
     ) -> Result<Vec<Notification>, store::Error> {
         let mut out = Vec::with_capacity(group.len());
         let mut closed = BTreeMap::new();
-        for n in group {
+        for mut n in group {
+            if let Some(known) = known.get(&n.domain).filter(|k| n.batch.is_some() && !k.undone.is_empty()) {
+                let before = n.events.len();
+                n.events.retain(|e| !known.undone.contains(&e.id));
+                if n.events.is_empty() && before > 0 {
+                    closed.entry(CHANGED_AGAIN.to_string()).or_insert_with(Vec::new).push(n);
+                    continue;
+                }
+            }
             let since = |e: &Event| known.get(&n.domain).and_then(|k| k.over.get(&e.id)).copied();
             let ends: Option<Vec<_>> = n.events.iter().map(since).collect();
             match ends.and_then(|at| at.into_iter().max()).filter(|_| n.batch.is_some()) {

@@ -47,15 +47,33 @@ pub fn subject_words(change: &Change) -> String {
     if field.is_empty() { kind.to_string() } else { format!("{kind}/{field}") }
 }
 
-/// The events of a domain that end earlier ones, with what they end. `events` are in any order.
-pub fn endings(events: &[Event]) -> BTreeMap<EventId, Ending> {
+/// What is known of a subject while its events are read in order.
+#[derive(Default)]
+struct Subject<'a> {
+    /// What was reported and still holds.
+    open: Vec<&'a Event>,
+    /// The last event, where it is an end that was sent nowhere, and what it ended.
+    unsent_end: Option<(EventId, Vec<&'a Event>)>,
+}
+
+/// The events of a domain that end earlier ones, with what they end. `events` are in any order; `unsent` are those that led to
+/// no message.
+///
+/// An end that was sent nowhere, and that another event of its subject followed, ended nothing for who was sent the beginning:
+/// what was open goes on, and what ends it later is its end.
+pub fn endings(events: &[Event], unsent: &BTreeSet<EventId>) -> BTreeMap<EventId, Ending> {
     let mut sorted: Vec<&Event> = events.iter().collect();
     sorted.sort_by_key(|e| e.id);
     sorted.dedup_by_key(|e| e.id);
-    let mut open: BTreeMap<_, Vec<&Event>> = BTreeMap::new();
+    let mut subjects: BTreeMap<_, Subject<'_>> = BTreeMap::new();
     let mut out = BTreeMap::new();
     for e in sorted {
-        let before = open.entry(subject(&e.change)).or_default();
+        let of_subject = subjects.entry(subject(&e.change)).or_default();
+        let before = &mut of_subject.open;
+        if let Some((end, resumed)) = of_subject.unsent_end.take() {
+            out.remove(&end);
+            before.extend(resumed);
+        }
         let back = before.iter().position(|o| is_reversed(&o.change, &e.change));
         // A server that failed when it was first seen has no state before.
         let is_joined =
@@ -73,8 +91,12 @@ pub fn endings(events: &[Event]) -> BTreeMap<EventId, Ending> {
         // registered and is free. So is all that is critical, whatever it reverses.
         let is_end = worst.is_some_and(|w| e.change.severity <= w) && e.change.severity < Severity::Critical;
         if is_end {
-            let of = of.iter().map(|o| o.id).collect();
-            out.insert(e.id, Ending { of, is_back, is_clear: before.is_empty() });
+            // Who was told of none of them is told of no end; where that is everyone, it is an end all the same.
+            let told: Vec<_> = of.iter().map(|o| o.id).filter(|o| !unsent.contains(o)).collect();
+            let all = || of.iter().map(|o| o.id).collect();
+            let ended = if told.is_empty() { all() } else { told };
+            out.insert(e.id, Ending { of: ended, is_back, is_clear: before.is_empty() });
+            of_subject.unsent_end = unsent.contains(&e.id).then_some((e.id, of));
         } else if !is_good(&e.change) || e.change.severity > Severity::Info {
             before.push(e);
         }
@@ -83,9 +105,13 @@ pub fn endings(events: &[Event]) -> BTreeMap<EventId, Ending> {
 }
 
 /// Which of `events` end what channels were sent. `history` are the events of the domain, these among them; `sent` are
-/// events with the channels that a message about them went or goes to.
-pub fn recoveries(events: &[Event], history: &[Event], sent: &[(EventId, String)]) -> Vec<Recovery> {
-    let endings = endings(history);
+/// events with the channels that a message about them went or goes to, and `endings` those of the history.
+pub fn recoveries(
+    events: &[Event],
+    history: &[Event],
+    endings: &BTreeMap<EventId, Ending>,
+    sent: &[(EventId, String)],
+) -> Vec<Recovery> {
     let mut out = Vec::new();
     for e in events {
         let Some(ending) = endings.get(&e.id) else { continue };
@@ -100,15 +126,19 @@ pub fn recoveries(events: &[Event], history: &[Event], sent: &[(EventId, String)
 }
 
 /// Which events of a message are over, and since when: what they reported ended, or they are the end of what is told
-/// nowhere else. `history` are the events of the domain, those of the message among them.
-pub fn over(message: &[EventId], history: &[Event]) -> BTreeMap<EventId, Timestamp> {
+/// nowhere else. `history` are the events of the domain, those of the message among them, and `endings` its endings.
+pub fn over(
+    message: &[EventId],
+    history: &[Event],
+    endings: &BTreeMap<EventId, Ending>,
+) -> BTreeMap<EventId, Timestamp> {
     let mut out = BTreeMap::new();
-    for (id, ending) in endings(history) {
-        let Some(at) = history.iter().find(|e| e.id == id).map(|e| e.at) else { continue };
+    for (id, ending) in endings {
+        let Some(at) = history.iter().find(|e| e.id == *id).map(|e| e.at) else { continue };
         let ended = ending.of.iter().filter(|e| message.contains(e));
         out.extend(ended.map(|e| (*e, at)));
-        if ending.is_back && message.contains(&id) && ending.of.iter().all(|e| message.contains(e)) {
-            out.insert(id, at);
+        if ending.is_back && message.contains(id) && ending.of.iter().all(|e| message.contains(e)) {
+            out.insert(*id, at);
         }
     }
     out

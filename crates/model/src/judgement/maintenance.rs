@@ -117,7 +117,7 @@ pub const NO_RULE: &str = "No rule sends it";
 /// Why an event led to none although a rule is about it.
 pub const MUTED_RULE: &str = "The rule that sends it is muted";
 /// Why an event that was held led to no message.
-const NO_LONGER: &str = "It no longer held when messages were sent again";
+pub const NO_LONGER: &str = "It no longer held when messages were sent again";
 
 /// Events of one scan, or those of a domain that were held, as they are routed.
 #[derive(Debug, Clone, Copy)]

@@ -15,10 +15,11 @@ pub const REPEAT_HOURS: RangeInclusive<u16> = 1..=168;
 /// Seconds by which a digest may come earlier: that of the same hour is meant, however long the last one took to be sent.
 const DIGEST_SLACK_S: i64 = 1800;
 
-/// The events of a domain's history that a later one about the same thing replaced.
-pub fn replaced(history: &[Event]) -> BTreeSet<EventId> {
+/// The events of a domain's history that a later one about the same thing replaced; `unsent` are those that led to no message
+/// and so replace none.
+pub fn replaced(history: &[Event], unsent: &BTreeSet<EventId>) -> BTreeSet<EventId> {
     let mut newest = BTreeMap::new();
-    for e in history {
+    for e in history.iter().filter(|e| !unsent.contains(&e.id)) {
         let last = newest.entry(subject(&e.change)).or_insert(e.id);
         *last = e.id.max(*last);
     }

@@ -2,11 +2,13 @@
 
 use super::notify::{event, rule, sent};
 use super::*;
-use model::ending::{Recovery, endings, over, recoveries};
+use model::ending::{Recovery, endings, recoveries};
 use model::event::Event;
 use model::ids::EventId;
 use model::maintenance::{Batch, NO_RULE, route};
 use model::notify::{Delivery, Quiet, Rule, plan_with};
+use model::repeat::replaced;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn change(id: i64, kind: EventKind, severity: Severity, old: &str, new: &str) -> Event {
     let mut e = event(id, kind, severity);
@@ -28,7 +30,12 @@ fn ids(of: &[i64]) -> Vec<EventId> {
 /// What each event ends: its identity, what, whether all is as it was, whether nothing is left.
 fn ended(events: &[Event]) -> Vec<(i64, Vec<i64>, bool, bool)> {
     let of = |ids: &[EventId]| ids.iter().map(|id| id.0).collect();
-    endings(events).iter().map(|(id, e)| (id.0, of(&e.of), e.is_back, e.is_clear)).collect()
+    endings(events, &BTreeSet::new()).iter().map(|(id, e)| (id.0, of(&e.of), e.is_back, e.is_clear)).collect()
+}
+
+/// What of a message is over, where everything was sent.
+fn over(message: &[EventId], history: &[Event]) -> BTreeMap<EventId, Timestamp> {
+    model::ending::over(message, history, &endings(history, &BTreeSet::new()))
 }
 
 #[test]
@@ -123,7 +130,7 @@ fn the_end_goes_to_whoever_got_the_beginning() {
         channels.iter().map(|c| (EventId(1), (*c).to_string())).collect()
     };
     let planned = |sent: &[(EventId, String)], rules: &[Rule]| {
-        let recoveries = recoveries(up, &events, sent);
+        let recoveries = recoveries(up, &events, &endings(&events, &BTreeSet::new()), sent);
         let planned = plan_with(rules, &item(), up, &recoveries, now());
         planned.into_iter().map(|p| (p.channel, p.events, p.rules)).collect::<Vec<_>>()
     };
@@ -136,7 +143,7 @@ fn the_end_goes_to_whoever_got_the_beginning() {
     assert!(planned(&went(&["mail"]), &[Rule { enabled: false, ..rules[0].clone() }]).is_empty());
     // It waits as any message of its rule.
     let weekly = [Rule { delivery: Delivery::Weekly { hour: 7 }, ..rules[0].clone() }];
-    let recovery = recoveries(up, &events, &went(&["mail"]));
+    let recovery = recoveries(up, &events, &endings(&events, &BTreeSet::new()), &went(&["mail"]));
     assert_eq!(
         recovery,
         [Recovery { event: EventId(2), channel: "mail".into(), of: vec![events[0].clone()] }]
@@ -168,4 +175,35 @@ fn what_ended_before_it_was_sent_is_over() {
     let renewed = change(2, EventKind::Renewed, Severity::Info, "2026-12-20", "2027-12-20");
     let left = over(&ids(&[1, 2]), &[reminder, renewed]);
     assert_eq!(left.into_keys().collect::<Vec<_>>(), [EventId(1)]);
+}
+
+/// A server failed, was back and failed again while nothing was sent: for who got the alarm it never was back.
+#[test]
+fn an_end_that_was_sent_nowhere_ends_nothing_once_it_is_undone() {
+    let all = [
+        health(1, "answers", "silent"),
+        health(2, "silent", "answers"),
+        health(3, "answers", "silent"),
+        health(4, "silent", "answers"),
+    ];
+    let unsent: BTreeSet<EventId> = ids(&[2, 3]).into_iter().collect();
+    let found = |events: &[Event]| {
+        let found = endings(events, &unsent);
+        found.into_iter().map(|(id, e)| (id, e.of, e.is_back, e.is_clear)).collect::<Vec<_>>()
+    };
+    let end = |id: i64, of: &[i64]| vec![(EventId(id), ids(of), true, true)];
+    assert_eq!(found(&all[..2]), end(2, &[1]), "it is over as long as nothing follows");
+    assert!(found(&all[..3]).is_empty(), "the alarm goes on");
+    assert!(!replaced(&all[..3], &unsent).contains(&EventId(1)), "and is repeated");
+    assert_eq!(found(&all), end(4, &[1]));
+    let sent = [(EventId(1), "mail".to_string())];
+    let recovery = recoveries(&all[3..], &all, &endings(&all, &unsent), &sent);
+    assert_eq!(recovery, [Recovery { event: EventId(4), channel: "mail".into(), of: vec![all[0].clone()] }]);
+    // Another trouble than before, which was sent: both end.
+    let other = [all[0].clone(), all[1].clone(), health(3, "answers", "lame"), health(4, "lame", "answers")];
+    let unsent: BTreeSet<EventId> = ids(&[2]).into_iter().collect();
+    assert_eq!(endings(&other, &unsent)[&EventId(4)].of, ids(&[1, 3]));
+    // What came and went unsent is part of no later end.
+    let unsent: BTreeSet<EventId> = ids(&[1, 2]).into_iter().collect();
+    assert_eq!(endings(&all, &unsent)[&EventId(4)].of, ids(&[3]));
 }

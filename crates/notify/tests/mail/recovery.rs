@@ -2,6 +2,7 @@
 
 use crate::smtp::Server;
 use crate::world::World;
+use jiff::ToSpan;
 use model::event::{EventKind, Severity};
 use model::notify::{Delivery, DeliveryState, Quiet, Rule};
 
@@ -117,4 +118,40 @@ async fn a_digest_leaves_out_what_ended_between_its_attempts() {
     assert!(first[0]["text"].as_str().unwrap().contains("clientTransferProhibited"));
     assert!(!second[0]["text"].as_str().unwrap().contains("clientTransferProhibited"));
     assert!(!reasons(&w).await.is_empty());
+}
+
+/// A lock was lost and mailed; during a mute it was set and lost again. That is as it was, so that the alarm goes on: it is
+/// repeated, and its end is mailed.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_alarm_goes_on_when_its_end_was_undone_during_a_mute() {
+    let server = Server::start("accept").await;
+    let w = world(&server).await;
+    w.rule(Rule { repeat_hours: Some(24), ..Rule::default() }).await;
+    w.lock(false).await;
+    w.deliver().await;
+    w.mute(Some(w.now() + 72.hours())).await;
+    w.lock(true).await;
+    w.deliver().await;
+    w.later_hours(30).await;
+    w.lock(false).await;
+    // What it was before is reported once it has lasted a day.
+    w.later_hours(25).await;
+    w.deliver().await;
+    assert_eq!((w.events().await.len(), server.mails().await.len()), (3, 1));
+    w.later_hours(20).await;
+    w.deliver().await;
+    let again = LOST.replace("alder.example: ", "alder.example: still open: ");
+    assert_eq!(subjects(&server.mails().await), [LOST, &again], "{:?}", reasons(&w).await);
+    w.lock(true).await;
+    w.later_hours(25).await;
+    w.deliver().await;
+    let all = subjects(&server.mails().await);
+    assert_eq!(
+        (all.iter().filter(|s| *s == BACK).count(), all.last().unwrap().as_str()),
+        (1, BACK),
+        "{all:?}"
+    );
+    w.later_hours(48).await;
+    w.deliver().await;
+    assert_eq!(server.mails().await.len(), all.len(), "nothing is repeated after the end");
 }

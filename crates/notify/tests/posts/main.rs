@@ -4,12 +4,14 @@
 mod types;
 
 use jiff::Timestamp;
+use model::ending::endings;
 use model::event::{Change, Event, EventKind, Severity};
 use model::ids::{EventId, OrgId};
 use model::names::DomainName;
 use model::notify::{Channel, Target};
 use notify::{Deliverer, Endpoints, Message, Part, posts};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -166,13 +168,18 @@ fn telegram_and_pagerduty_keep_their_limits() {
     assert!(posts(&wrong, &message(1), &Endpoints::default(), now()).is_err());
 }
 
+/// What of a message is over, where everything was sent.
+fn over(message: &[EventId], history: &[Event]) -> BTreeMap<EventId, Timestamp> {
+    model::ending::over(message, history, &endings(history, &BTreeSet::new()))
+}
+
 /// A message about events of one domain: severity, field, value before and after; those that came before it in `history`.
 fn about(history: &[Event], events: &[Event]) -> Message {
     let mut all = history.to_vec();
     all.extend_from_slice(events);
     let ids: Vec<_> = events.iter().map(|e| e.id).collect();
     let mut part = Part::new(DomainName::trusted("alder.example"), events.to_vec(), None);
-    (part.over, part.endings) = (model::ending::over(&ids, &all), model::ending::endings(&all));
+    (part.over, part.endings) = (over(&ids, &all), endings(&all, &BTreeSet::new()));
     Message { parts: vec![part], ..message(1) }.sorted()
 }
 
@@ -217,7 +224,7 @@ fn an_incident_is_resolved_by_the_event_that_ends_it() {
     assert_eq!(incidents(&about(&worse, &[better])), [named("trigger", "ns2")]);
     // A late attempt does not open what was resolved meanwhile.
     let mut late = about(&[], &down[..1]);
-    late.parts[0].over = model::ending::over(&[EventId(1)], &[down[0].clone(), up.clone()]);
+    late.parts[0].over = over(&[EventId(1)], &[down[0].clone(), up.clone()]);
     assert_eq!(incidents(&late), [named("resolve", "ns1")]);
     // The same trouble again is an incident under the same key.
     let again = health(6, "ns1", "answers", "silent");
@@ -235,7 +242,7 @@ fn what_is_over_says_so() {
     let (down, up) = (health(1, "ns1", "answers", "silent"), health(2, "ns1", "silent", "answers"));
     let other = health(3, "ns2", "answers", "silent");
     let mut m = about(&[], &[down.clone(), other]);
-    m.parts[0].over = model::ending::over(&[EventId(1), EventId(3)], &[down, up]);
+    m.parts[0].over = over(&[EventId(1), EventId(3)], &[down, up]);
     let m = m.sorted();
     assert_eq!(m.subject(), "[Warning] alder.example: ns2 went from answers to silent");
     let words = "No longer the case since Nov 20, 2026, 14:05 UTC.";

@@ -2,7 +2,7 @@
 
 use crate::{Services, unavailable};
 use jiff::{Timestamp, ToSpan};
-use model::ending::recoveries;
+use model::ending::{endings, recoveries};
 use model::event::{Event, EventCounts, EventGroup, Severity};
 use model::ids::OrgId;
 use model::item::Item;
@@ -10,7 +10,7 @@ use model::names::DomainName;
 use model::notify::{Delivery, NotSent, PreviewMessage, Rule, RulePreview, Unsent, plan_with};
 use notify::Part;
 use service::ApiResult;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Days that a preview looks back.
 const DAYS: i64 = 7;
@@ -55,12 +55,13 @@ impl Lately {
         let mut sent: Vec<Sent<'_>> = Vec::new();
         // Events that went to the channel: what ends one of them goes there, too.
         let mut told = Vec::new();
+        let unsent = BTreeSet::new();
         let mut not_sent: BTreeMap<Unsent, u64> = BTreeMap::new();
         for scan in &self.scans {
             let Some(first) = scan.first() else { continue };
             let item = self.holdings.get(&first.domain).map(|i| Item { muted_until: None, ..i.clone() });
             let history = self.of_domain.get(&first.domain).map_or(&[][..], Vec::as_slice);
-            let recoveries = recoveries(scan, history, &told);
+            let recoveries = recoveries(scan, history, &endings(history, &unsent), &told);
             let planned = item.as_ref().map(|item| plan_with(&rules, item, scan, &recoveries, first.at));
             let messages = planned.unwrap_or_default();
             told.extend(messages.iter().flat_map(|m| m.events.iter().map(|e| (*e, m.channel.clone()))));
