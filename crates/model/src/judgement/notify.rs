@@ -323,14 +323,15 @@ pub struct Planned {
     pub skipped: Option<String>,
 }
 
-/// What the rules make of the events of one scan: at most one message a channel, at the earliest instant that any of its
-/// rules asks for. Nothing while the holding is muted.
+/// What the rules make of the events of one scan: a message a channel, at the earliest instant that any of its rules asks
+/// for. Nothing while the holding is muted.
 pub fn plan(rules: &[Rule], holding: &Item, events: &[Event], now: Timestamp) -> Vec<Planned> {
     plan_with(rules, holding, events, &[], now)
 }
 
 /// The same, where some of the events end what channels were sent: a channel gets the end too, by the rule that sent it
-/// the beginning, however severe the end is.
+/// the beginning, however severe the end is. While the rule is muted the end waits in a message of its own: who was sent the
+/// alarm, and a pager, would wait for it for ever.
 pub fn plan_with(
     rules: &[Rule],
     holding: &Item,
@@ -341,19 +342,28 @@ pub fn plan_with(
     if holding.muted_until.is_some_and(|until| now < until) {
         return Vec::new();
     }
-    let mut by_channel: BTreeMap<&str, Planned> = BTreeMap::new();
-    for rule in rules.iter().filter(|r| !r.is_muted(now)) {
+    // By channel, and whether it waits for the end of a rule's mute.
+    let mut planned: BTreeMap<(&str, bool), Planned> = BTreeMap::new();
+    for rule in rules {
+        let muted_until = rule.muted_until.filter(|until| now < *until);
         for channel in &rule.channels {
             let ends = |e: &Event| {
                 let mut of_channel = recoveries.iter().filter(|r| r.event == e.id && r.channel == *channel);
                 of_channel.any(|r| r.of.iter().any(|begun| rule.matches(holding, begun)))
             };
-            let wanted: Vec<&Event> = events.iter().filter(|e| rule.matches(holding, e) || ends(e)).collect();
+            let is_wanted = |e: &&Event| match muted_until {
+                Some(_) => ends(e),
+                None => rule.matches(holding, e) || ends(e),
+            };
+            let wanted: Vec<&Event> = events.iter().filter(is_wanted).collect();
             if wanted.is_empty() {
                 continue;
             }
-            let (due_at, batch) = rule.due(&wanted, now);
-            let planned = by_channel.entry(channel).or_insert_with(|| Planned {
+            let (due_at, batch) = rule.due(&wanted, muted_until.unwrap_or(now));
+            // Until then it may be undone: what waits in a digest is looked at again before it is sent.
+            let batch = batch || muted_until.is_some();
+            let key = (channel.as_str(), muted_until.is_some());
+            let planned = planned.entry(key).or_insert_with(|| Planned {
                 channel: channel.clone(),
                 due_at,
                 batch,
@@ -372,5 +382,14 @@ pub fn plan_with(
             }
         }
     }
-    by_channel.into_values().collect()
+    // What another rule sends to the channel now need not wait.
+    let sent: Vec<(String, EventId)> = planned
+        .iter()
+        .filter(|((_, is_muted), _)| !is_muted)
+        .flat_map(|((channel, _), p)| p.events.iter().map(move |e| ((*channel).to_string(), *e)))
+        .collect();
+    for ((channel, _), p) in planned.iter_mut().filter(|((_, is_muted), _)| *is_muted) {
+        p.events.retain(|e| !sent.iter().any(|(c, s)| c == channel && s == e));
+    }
+    planned.into_values().filter(|p| !p.events.is_empty()).collect()
 }

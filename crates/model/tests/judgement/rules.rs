@@ -1,9 +1,11 @@
 //! Rules that hold critical events or send nothing for a time, and why a rule sends nothing about an event.
 
 use super::*;
+use model::ending::Recovery;
 use model::event::{Change, Event};
 use model::ids::EventId;
-use model::notify::{NotSent, Quiet, Rule, Unsent, plan};
+use model::maintenance::{Batch, route};
+use model::notify::{NotSent, Quiet, Rule, Unsent, plan, plan_with};
 
 fn event(kind: EventKind, severity: Severity) -> Event {
     Event {
@@ -55,6 +57,34 @@ fn a_muted_rule_sends_nothing_until_its_time_and_others_go_on() {
     assert_eq!(reason(muted.clone()), model::maintenance::MUTED_RULE);
     let other = Rule { kinds: vec![EventKind::Renewed], ..muted };
     assert_eq!(reason(other), model::maintenance::NO_RULE);
+}
+
+#[test]
+fn the_end_of_what_a_muted_rule_sent_waits_for_the_end_of_its_mute() {
+    let begun = event(EventKind::DelegationHealthChanged, Severity::Warning);
+    let mut end = event(EventKind::DelegationHealthChanged, Severity::Info);
+    end.id = EventId(2);
+    let until = now() + 30.hours();
+    let muted = Rule { muted_until: Some(until), ..rule() };
+    let recovery = Recovery { event: end.id, channel: "mail".into(), of: vec![begun.clone()] };
+    let (ends, recoveries) = ([end.clone()], [recovery]);
+    let planned = plan_with(std::slice::from_ref(&muted), &item(), &ends, &recoveries, now());
+    assert_eq!((planned.len(), planned[0].due_at, planned[0].batch), (1, until, true));
+    // Of what it would have sent itself, still nothing; and what no channel was sent has no end.
+    let events = [begun, end];
+    let planned = plan_with(std::slice::from_ref(&muted), &item(), &events, &recoveries, now());
+    assert_eq!(planned[0].events, [EventId(2)]);
+    assert!(plan_with(std::slice::from_ref(&muted), &item(), &events, &[], now()).is_empty());
+    // Another rule that sends it to the channel does not wait, and it is one message.
+    let other = Rule { name: "Other".into(), ..rule() };
+    let planned = plan_with(&[muted.clone(), other], &item(), &ends, &recoveries, now());
+    assert_eq!(
+        (planned.len(), planned[0].due_at, &planned[0].rules[..]),
+        (1, now(), &["Other".to_string()][..])
+    );
+    // It is not said that no rule sends it.
+    let batch = Batch { events: &ends, acknowledged: &[], followed_by: None, recoveries: &recoveries };
+    assert!(route(&[muted], &[], batch, &item(), now()).closed.is_empty());
 }
 
 #[test]

@@ -155,3 +155,34 @@ async fn an_alarm_goes_on_when_its_end_was_undone_during_a_mute() {
     w.deliver().await;
     assert_eq!(server.mails().await.len(), all.len(), "nothing is repeated after the end");
 }
+
+/// The rule is muted when the lock is set again: the mail about it waits. What is undone by then is not mailed.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_waits_while_its_rule_is_muted() {
+    for is_undone in [false, true] {
+        let server = Server::start("accept").await;
+        let w = world(&server).await;
+        w.lock(false).await;
+        w.deliver().await;
+        w.rule(Rule { muted_until: Some(w.now() + 72.hours()), ..Rule::default() }).await;
+        w.lock(true).await;
+        w.deliver().await;
+        assert_eq!(subjects(&server.mails().await), [LOST]);
+        if is_undone {
+            w.later_hours(1).await;
+            w.lock(false).await;
+            w.later_hours(25).await;
+            w.deliver().await;
+            assert_eq!(w.events().await.len(), 3);
+        }
+        w.seconds(73 * 3600);
+        w.deliver().await;
+        match is_undone {
+            false => assert_eq!(subjects(&server.mails().await), [LOST, BACK]),
+            true => {
+                assert_eq!(subjects(&server.mails().await), [LOST]);
+                assert!(reasons(&w).await.contains(&"It changed again before it was sent".into()));
+            }
+        }
+    }
+}
