@@ -3,7 +3,7 @@
 
 use crate::dispatch::Dispatcher;
 use crate::settle::CHANGED_AGAIN;
-use model::ending::{Ending, endings, over, subject_words};
+use model::ending::{Ending, endings, kinds_of_subjects, over, subject_words};
 use model::event::{Event, EventQuery};
 use model::ids::{EventId, OrgId};
 use model::maintenance::{MUTED_RULE, NO_LONGER};
@@ -13,8 +13,8 @@ use model::repeat::replaced;
 use std::collections::{BTreeMap, BTreeSet};
 use store::LOG;
 
-/// Events of a domain that are read to see what still holds.
-const HISTORY: u32 = 200;
+/// Pages of events of a domain that are read at most to see what still holds, of [`EventQuery::MAX_PER_PAGE`] each.
+const PAGES: u32 = 5;
 
 /// What is known about the events of a domain in a message.
 #[derive(Debug, Default)]
@@ -61,21 +61,41 @@ impl Dispatcher {
         })
     }
 
-    /// The newest events of a domain, oldest first, and `events` among them.
+    /// The newest events of a domain about what `events` are about, oldest first, and these among them. It reaches back beyond
+    /// the first of them, unless too many followed.
     pub(crate) async fn history(
         &self,
         org: OrgId,
         domain: &DomainName,
         events: &[Event],
     ) -> Result<Vec<Event>, store::Error> {
-        let query = EventQuery { domain: Some(domain.clone()), per_page: HISTORY, ..EventQuery::default() };
-        let mut history = match self.store.events(org, &query).await {
-            Ok(page) => page.events,
-            // One that can't be read keeps no message about the others back.
-            Err(store::Error::Broken(_)) => Vec::new(),
-            Err(e) => return Err(e),
-        };
-        history.extend(events.iter().cloned());
+        let mut history = events.to_vec();
+        let Some(first) = events.iter().map(|e| e.id).min() else { return Ok(history) };
+        let kinds = kinds_of_subjects(events.iter().map(|e| &e.change));
+        for page in 1..=PAGES {
+            let per_page = EventQuery::MAX_PER_PAGE;
+            let (domain, kinds) = (Some(domain.clone()), kinds.clone());
+            let query = EventQuery { domain, kinds, page, per_page, ..EventQuery::default() };
+            let read = match self.store.events(org, &query).await {
+                Ok(read) => read.events,
+                // One that can't be read keeps no message about the others back.
+                Err(store::Error::Broken(reason)) => {
+                    tracing::warn!(
+                        org = org.0,
+                        domain = query.domain.as_ref().map(DomainName::as_str),
+                        reason,
+                        "events can't be read; messages may be about what is over"
+                    );
+                    break;
+                }
+                Err(e) => return Err(e),
+            };
+            let is_last = read.len() < per_page as usize || read.iter().any(|e| e.id < first);
+            history.extend(read);
+            if is_last {
+                break;
+            }
+        }
         history.sort_by_key(|e| e.id);
         history.dedup_by_key(|e| e.id);
         Ok(history)

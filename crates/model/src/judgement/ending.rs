@@ -2,6 +2,7 @@
 //! got the alarm gets its end, digests leave out what was over before they were sent, and incidents are resolved. Pure.
 
 use super::event::{Change, Event, EventKind, Severity};
+pub use super::hold::kinds_of_subjects;
 use super::hold::{is_reversed, subject};
 use crate::base::ids::EventId;
 use jiff::Timestamp;

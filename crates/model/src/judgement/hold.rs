@@ -4,6 +4,7 @@
 use super::event::{Change, Event, EventKind};
 use crate::base::ids::EventId;
 use jiff::Timestamp;
+use std::collections::BTreeSet;
 
 /// Events about which nothing is sent before an instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,23 +26,46 @@ pub struct Closed {
     pub reason: String,
 }
 
+/// What changes of a kind are about.
+fn family(kind: EventKind) -> &'static str {
+    use EventKind as K;
+    match kind {
+        K::ExpirationChanged | K::Renewed | K::ExpiresSoon | K::Expired => "expiration",
+        K::Registered | K::Released | K::CreationChanged => "registration",
+        K::StatusAdded | K::StatusRemoved => "status",
+        K::CertificateChanged | K::CertificateEnds => "certificate",
+        K::ServiceReady | K::ServiceDrifted | K::ServiceRecovered => "service",
+        kind if kind.is_about_ownership() => "ownership",
+        kind => kind.as_str(),
+    }
+}
+
+/// The kinds of changes that may have the same subject as one of these.
+pub fn kinds_of_subjects<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Vec<EventKind> {
+    let families: BTreeSet<_> = changes.into_iter().map(|c| family(c.kind)).collect();
+    EventKind::ALL.into_iter().filter(|k| families.contains(family(*k))).collect()
+}
+
 /// What a change is about: of two changes with the same subject the later one counts.
 pub(super) fn subject(change: &Change) -> (&'static str, &str) {
     use EventKind as K;
     let field = change.field.as_str();
-    match change.kind {
+    let what = match change.kind {
         // The date that the registrar states differs from the registry's: the change of one says nothing of the other.
-        K::ExpirationChanged if field != "expires" => ("expiration", field),
-        K::ExpirationChanged | K::Renewed | K::ExpiresSoon | K::Expired => ("expiration", ""),
-        K::Registered | K::Released | K::CreationChanged => ("registration", ""),
+        K::ExpirationChanged if field != "expires" => field,
+        K::ExpirationChanged
+        | K::Renewed
+        | K::ExpiresSoon
+        | K::Expired
+        | K::Registered
+        | K::Released
+        | K::CreationChanged => "",
         K::StatusAdded | K::StatusRemoved => {
-            ("status", change.new.as_deref().or(change.old.as_deref()).unwrap_or_default())
+            change.new.as_deref().or(change.old.as_deref()).unwrap_or_default()
         }
-        K::CertificateChanged | K::CertificateEnds => ("certificate", field),
-        K::ServiceReady | K::ServiceDrifted | K::ServiceRecovered => ("service", field),
-        kind if kind.is_about_ownership() => ("ownership", field),
-        kind => (kind.as_str(), field),
-    }
+        _ => field,
+    };
+    (family(change.kind), what)
 }
 
 /// True when the last change of a subject leaves it as it was before the first.

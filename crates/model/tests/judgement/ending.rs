@@ -2,7 +2,7 @@
 
 use super::notify::{event, rule, sent};
 use super::*;
-use model::ending::{Recovery, endings, recoveries};
+use model::ending::{Recovery, endings, kinds_of_subjects, recoveries};
 use model::event::Event;
 use model::ids::EventId;
 use model::maintenance::{Batch, NO_RULE, route};
@@ -206,4 +206,20 @@ fn an_end_that_was_sent_nowhere_ends_nothing_once_it_is_undone() {
     // What came and went unsent is part of no later end.
     let unsent: BTreeSet<EventId> = ids(&[1, 2]).into_iter().collect();
     assert_eq!(endings(&all, &unsent)[&EventId(4)].of, ids(&[3]));
+}
+
+#[test]
+fn the_kinds_of_a_subject_belong_together() {
+    use EventKind as K;
+    let kinds = |kinds: &[EventKind]| {
+        let events: Vec<_> = kinds.iter().map(|k| event(1, *k, Severity::Info)).collect();
+        let mut found = kinds_of_subjects(events.iter().map(|e| &e.change));
+        found.sort();
+        found
+    };
+    let mut reminders = vec![K::ExpirationChanged, K::Renewed, K::ExpiresSoon, K::Expired];
+    reminders.sort();
+    assert_eq!(kinds(&[K::Renewed]), reminders);
+    assert_eq!(kinds(&[K::RecordChanged]), [K::RecordChanged]);
+    assert_eq!(kinds(&[K::RecordChanged, K::StatusAdded]).len(), 3);
 }

@@ -3,6 +3,8 @@
 use crate::smtp::Server;
 use crate::world::World;
 use jiff::ToSpan;
+use jiff::civil::Date;
+use model::event::EventKind;
 use model::notify::{Delivery, DeliveryState, Rule};
 
 fn repeated(hours: u16) -> Rule {
@@ -166,4 +168,25 @@ async fn a_muted_domain_holds_up_no_digest_and_comes_later() {
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_over_is_not_repeated_however_much_happened_since() {
+    let server = Server::start("accept").await;
+    let w = alarmed(&server, Rule { kinds: vec![EventKind::StatusRemoved], ..repeated(24) }).await;
+    w.lock(true).await;
+    w.deliver().await;
+    assert_eq!(server.mails().await.len(), 2);
+    let mut day: Date = "2028-12-20".parse().unwrap();
+    for _ in 0..210 {
+        day = day.yesterday().unwrap();
+        w.expires(&day.to_string()).await;
+        w.seconds(60);
+        w.scan().await;
+    }
+    let newest = w.events().await;
+    assert!(newest.len() == 200 && newest.iter().all(|e| e.change.kind == EventKind::ExpirationChanged));
+    w.later_hours(24).await;
+    w.deliver().await;
+    assert_eq!(server.mails().await.len(), 2);
 }
