@@ -6,6 +6,7 @@
 use crate::deliver::Deliverer;
 use crate::history::KnownOf;
 use crate::message::{Message, Part};
+use crate::repeat::next_repeats;
 use jiff::Timestamp;
 use model::event::{Event, EventKind};
 use model::ids::OrgId;
@@ -260,7 +261,7 @@ impl Dispatcher {
         let (kind, now) = (channel.target.kind(), (self.now)());
         let words = match &outcome {
             Ok(answer) => {
-                let next = self.next_repeats(&group, settings, &known, now).await?;
+                let next = next_repeats(&group, settings, &known, now);
                 self.store.notification_delivered_until(&group, answer, &next, now).await?;
                 "delivered"
             }
@@ -316,9 +317,10 @@ impl Dispatcher {
                     part.repeated.extend(repeated);
                 }
                 None => {
-                    let row = self.store.item(n.org, &n.domain).await?.map(|(_, row)| row);
+                    let known = known.get(&n.domain);
+                    let row = known.and_then(|k| k.item.as_ref()).map(|(_, row)| row.clone());
                     let mut part = Part::new(n.domain.clone(), n.events.clone(), row);
-                    if let Some(known) = known.get(&n.domain) {
+                    if let Some(known) = known {
                         part.over.clone_from(&known.over);
                         part.endings.clone_from(&known.endings);
                     }

@@ -6,6 +6,8 @@ use crate::settle::CHANGED_AGAIN;
 use model::ending::{Ending, endings, kinds_of_subjects, over, subject_words};
 use model::event::{Event, EventQuery};
 use model::ids::{EventId, OrgId};
+use model::inventory::Row;
+use model::item::Item;
 use model::maintenance::{MUTED_RULE, NO_LONGER};
 use model::names::DomainName;
 use model::notify::{DeliveryState, MessageStatus};
@@ -27,6 +29,8 @@ pub(crate) struct Known {
     pub replaced: BTreeSet<EventId>,
     /// Ends that wait to be sent although an event that was sent nowhere undid them.
     pub undone: BTreeSet<EventId>,
+    /// The domain in the inventory; `None` when it was removed. Read once for each message.
+    pub item: Option<(Item, Row)>,
 }
 
 /// What is known about the domains of a message.
@@ -58,6 +62,7 @@ impl Dispatcher {
             replaced: replaced(&history, &unsent.all),
             endings,
             undone: unsent.undone,
+            item: self.store.item(org, domain).await?,
         })
     }
 

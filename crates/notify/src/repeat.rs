@@ -40,22 +40,22 @@ impl Dispatcher {
                 continue;
             }
             let row = std::slice::from_ref(&n);
-            let Some((item, _)) = self.store.item(n.org, &n.domain).await? else {
+            let known = known.get(&n.domain);
+            let Some((item, _)) = known.and_then(|k| k.item.as_ref()) else {
                 self.store.notification_skipped(row, REMOVED, now).await?;
                 continue;
             };
-            let known = known.get(&n.domain);
             let open: Vec<Event> =
                 n.events.iter().filter(|e| known.is_none_or(|k| k.is_open(e))).cloned().collect();
             let asks = |rule: &Rule| {
-                !repeat::next(std::slice::from_ref(rule), &item, &n.channel, &open, now).is_empty()
+                !repeat::next(std::slice::from_ref(rule), item, &n.channel, &open, now).is_empty()
             };
             let (asking, muted): (Vec<_>, Vec<_>) =
                 settings.rules.iter().filter(|r| asks(r)).partition(|r| !r.is_muted(now));
             // Where every rule that asks is muted, it waits for the first to be heard again.
             let until = muted.iter().filter(|_| asking.is_empty()).filter_map(|r| r.muted_until).min();
             let waits = until.map(|until| (until, "The rule is muted"));
-            if let Some((until, why)) = kept_until(&settings.windows, &item, now).or(waits) {
+            if let Some((until, why)) = kept_until(&settings.windows, item, now).or(waits) {
                 self.store.postpone_repeats(row, why, until).await?;
                 continue;
             }
@@ -69,31 +69,26 @@ impl Dispatcher {
         }
         Ok(out)
     }
+}
 
-    /// The messages that repeat rows which were sent now, by row.
-    pub(crate) async fn next_repeats(
-        &self,
-        group: &[Notification],
-        settings: &OrgSettings,
-        known: &KnownOf,
-        now: Timestamp,
-    ) -> Result<Vec<(EventId, Planned)>, store::Error> {
-        let repeats = |n: &Notification| {
-            let mut of_channel = settings.rules.iter().filter(|r| r.channels.contains(&n.channel));
-            of_channel.any(|r| r.enabled && r.repeat_hours.is_some())
-        };
-        let mut out = Vec::new();
-        for n in group.iter().filter(|n| repeats(n)) {
-            let Some((item, _)) = self.store.item(n.org, &n.domain).await? else { continue };
-            let known = known.get(&n.domain);
-            let open: Vec<Event> =
-                n.events.iter().filter(|e| known.is_none_or(|k| k.is_open(e))).cloned().collect();
-            for mut next in repeat::next(&settings.rules, &item, &n.channel, &open, now) {
-                // What came together stays together.
-                next.batch |= n.batch.is_some();
-                out.push((n.id, next));
-            }
+/// The messages that repeat rows which were sent now, by row. It reads nothing: between sending and saying so a deliverer
+/// should neither fail nor take long.
+pub(crate) fn next_repeats(
+    group: &[Notification],
+    settings: &OrgSettings,
+    known: &KnownOf,
+    now: Timestamp,
+) -> Vec<(EventId, Planned)> {
+    let mut out = Vec::new();
+    for n in group {
+        let Some(known) = known.get(&n.domain) else { continue };
+        let Some((item, _)) = &known.item else { continue };
+        let open: Vec<Event> = n.events.iter().filter(|e| known.is_open(e)).cloned().collect();
+        for mut next in repeat::next(&settings.rules, item, &n.channel, &open, now) {
+            // What came together stays together.
+            next.batch |= n.batch.is_some();
+            out.push((n.id, next));
         }
-        Ok(out)
     }
+    out
 }
