@@ -121,12 +121,12 @@ impl Deliverer {
     /// Posts the requests of a message but for parts that were accepted before; what the other side answered to the last.
     async fn post_all(&self, requests: &[Post], accepted: &[String]) -> Result<String, Failure> {
         let began = Instant::now();
-        let (mut words, mut done) = ("The other side has it already".to_string(), Vec::new());
+        let (mut words, mut done) = ("Already delivered".to_string(), Vec::new());
         for request in requests.iter().filter(|r| r.part.is_empty() || !accepted.contains(&r.part)) {
             // The lease of the message does not last for any number of slow answers; the next attempt goes on here.
             let outcome = match began.elapsed() < LAST_POST {
                 true => self.post(request).await,
-                false => Err(Failure::temporary("The other side answers slowly")),
+                false => Err(Failure::temporary("The receiver responds slowly")),
             };
             match outcome {
                 Ok(answer) => words = answer,

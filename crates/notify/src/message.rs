@@ -84,7 +84,7 @@ impl Part {
         let more = |n: usize| if n == 1 { "1 change".to_string() } else { format!("{n} changes") };
         match (holding.as_slice(), self.events.as_slice()) {
             ([], [one]) => format!("No longer the case: {}", one.change.headline()),
-            ([], many) => format!("{} that were reversed", more(many.len())),
+            ([], many) => format!("{} resolved", more(many.len())),
             ([one], _) => one.change.headline(),
             (many, _) => match many.first().filter(|e| e.change.kind.is_reminder()) {
                 Some(e) => format!("{}, and {}", e.change.headline(), more(many.len() - 1)),

@@ -118,7 +118,7 @@ impl Dispatcher {
             let ends: Option<Vec<_>> = n.events.iter().map(since).collect();
             match ends.and_then(|at| at.into_iter().max()).filter(|_| n.batch.is_some()) {
                 Some(at) => {
-                    let reason = format!("It was over on {}, before it was sent", human_instant(at));
+                    let reason = format!("Resolved on {} before it was sent", human_instant(at));
                     closed.entry(reason).or_insert_with(Vec::new).push(n);
                 }
                 None => out.push(n),

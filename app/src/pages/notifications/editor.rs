@@ -120,7 +120,7 @@ pub(super) fn editor(s: &NotificationSettings, rule: &Rule, preview: &RulePrevie
                     <p class="hint">"Messages of quiet hours are sent together at their end."</p>
                     <label class="field"><span class="label">"Repeat after hours (empty: never)"</span>
                         <input class="input" type="number" name="repeat_hours" min=REPEAT_HOURS.start().to_string() max=REPEAT_HOURS.end().to_string() step="1" value=repeat/></label>
-                    <p class="hint">"Warnings and critical events are sent again after so many hours until they are acknowledged or over."</p>
+                    <p class="hint">"Sends warnings and critical events again every N hours until acknowledged or resolved."</p>
                     <div class="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
                         <label class="field"><span class="label">"State"</span><select class="input" name="enabled">{states}</select></label>
                         <label class="field"><span class="label">"Muted until the end of (UTC)"</span><input class="input" type="date" name="muted_until" value=muted/></label>

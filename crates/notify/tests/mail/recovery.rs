@@ -74,7 +74,7 @@ async fn what_ended_in_quiet_hours_is_not_mailed_at_their_end() {
     assert!(server.mails().await.is_empty());
     let why = reasons(&w).await;
     assert_eq!(why.len(), 2, "neither the beginning nor the end: {why:?}");
-    assert!(why.iter().all(|r| r.starts_with("It was over on Nov 20, 2026, 14:")), "{why:?}");
+    assert!(why.iter().all(|r| r.starts_with("Resolved on Nov 20, 2026, 14:")), "{why:?}");
     assert_eq!(w.store.outbox_stats().await.unwrap(), store::OutboxStats::default());
     w.later_hours(48).await;
     // What was mailed before they began is ended in them, and mailed at their end.

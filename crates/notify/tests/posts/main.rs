@@ -242,6 +242,9 @@ fn what_is_over_says_so() {
     let (down, up) = (health(1, "ns1", "answers", "silent"), health(2, "ns1", "silent", "answers"));
     let other = health(3, "ns2", "answers", "silent");
     let mut m = about(&[], &[down.clone(), other]);
+    let mut all_over = about(&[], &[down.clone(), up.clone()]).parts.remove(0);
+    all_over.over = over(&[EventId(1), EventId(2)], &[down.clone(), up.clone()]);
+    assert_eq!(all_over.headline(), "2 changes resolved");
     m.parts[0].over = over(&[EventId(1), EventId(3)], &[down, up]);
     let m = m.sorted();
     assert_eq!(m.subject(), "[Warning] alder.example: ns2 went from answers to silent");

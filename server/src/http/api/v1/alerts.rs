@@ -100,7 +100,7 @@ impl From<ChannelView> for ChannelV1 {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Message)]
 struct MessageV1 {
-    /// The first event of its scan; of a repeat a number of its own.
+    /// The first event of its scan. A repeat has its own id.
     id: i64,
     /// Identifier of the channel.
     channel: String,
