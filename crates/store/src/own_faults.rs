@@ -13,7 +13,7 @@ use model::ids::OrgId;
 pub struct ReportedFault {
     /// The process.
     pub process: String,
-    /// When it said so last.
+    /// When it was last reported.
     pub at: Timestamp,
     /// The fault.
     pub fault: OwnFault,

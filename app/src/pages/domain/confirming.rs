@@ -25,7 +25,7 @@ pub(super) fn confirming(d: &Detail) -> Option<AnyView> {
         .filter_map(|p| p.change.as_ref().map(Change::headline))
         .collect();
     let in_turn = (!in_turn.is_empty()).then(|| {
-        let title = "The registry states different data in turn; reported when they stay the same for a day";
+        let title = "The registry alternates between answers; reported when they stay the same for a day";
         banner(Tone::Info, title, format!("{}.", in_turn.join(". ")))
     });
     let waiting: Vec<_> = pending

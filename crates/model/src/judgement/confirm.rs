@@ -80,7 +80,7 @@ impl Pending {
 
     /// True when it must stay for a day. A set that a rotation never had is no part of what flaps.
     fn waits_a_day(&self) -> bool {
-        self.is_flapping() && !self.rotation.has_strange_set()
+        self.is_flapping() && !self.rotation.has_unknown_set()
     }
 
     /// When it is confirmed if it stays as it is; changes that last `confirm_s` seconds are.

@@ -177,9 +177,9 @@ fn statuses(a: &Registration, b: &Registration, source: &str, out: &mut Vec<Chan
     }
 }
 
-/// A value that two sources state, each with its own part. A change is told once: by the source that shows it
-/// first; the other catching up with what was told is not another change.
-fn told_once<T: PartialEq + Clone>(registry: &Sides<T>, parent: &Sides<T>) -> Option<(T, T, bool)> {
+/// A value that two sources state, each with its own part. A change is reported once: by the source that shows it
+/// first; the other catching up with what was reported is not another change.
+fn report_once<T: PartialEq + Clone>(registry: &Sides<T>, parent: &Sides<T>) -> Option<(T, T, bool)> {
     let differs = |(a, b): &Sides<T>| match (a, b) {
         (Some(a), Some(b)) if a != b => Some((a.clone(), b.clone())),
         _ => None,
@@ -220,7 +220,7 @@ fn nameservers(previous: &Observation, current: &Observation, out: &mut Vec<Chan
         (Some(a), Some(b)) if a.is_empty() != b.is_empty() => Some((a.clone(), b.clone(), false)),
         _ => None,
     };
-    if let Some((old, new, by_registry)) = told_once(&registry, &parent).or_else(began_or_ended) {
+    if let Some((old, new, by_registry)) = report_once(&registry, &parent).or_else(began_or_ended) {
         let source = if by_registry {
             current.registration.source.clone().unwrap_or_default()
         } else {
@@ -251,7 +251,7 @@ fn ds_set(previous: &Observation, current: &Observation, out: &mut Vec<Change>) 
         current_delegation(current).and_then(of_parent),
     );
     let word = |signed: bool| if signed { "signed" } else { "unsigned" }.to_string();
-    if let Some((old, new, by_registry)) = told_once(&registry, &parent) {
+    if let Some((old, new, by_registry)) = report_once(&registry, &parent) {
         let source = if by_registry {
             current.registration.source.clone().unwrap_or_default()
         } else {
@@ -269,7 +269,7 @@ fn ds_set(previous: &Observation, current: &Observation, out: &mut Vec<Change>) 
     };
     let before = sets(stated(previous), previous.delegation.value.as_ref());
     let after = sets(current_registration(current), current_delegation(current));
-    if let Some((old, new, by_registry)) = told_once(&(before.0, after.0), &(before.1, after.1)) {
+    if let Some((old, new, by_registry)) = report_once(&(before.0, after.0), &(before.1, after.1)) {
         let text = |s: BTreeSet<String>| Some(s.into_iter().collect::<Vec<_>>().join(", "));
         let source = if by_registry {
             current.registration.source.clone().unwrap_or_default()

@@ -1,5 +1,5 @@
 //! Whether what a registry states now is believed: an answer that alarms waits for a second look, and one that only goes back to
-//! values known before, too often, for a day: two servers of the registry state different data in turn. A value that was never
+//! values known before, too often, for a day: the registry alternates between answers. A value that was never
 //! there before is not held for that. In: the changes that the answer makes. Out: those to report, those to hold, and what is
 //! remembered. An answer is believed or held as a whole: its values belong together.
 
@@ -114,7 +114,7 @@ impl Value {
     }
 
     /// Remembers that the value is the reported one again.
-    fn calm(&mut self, now: Timestamp) {
+    fn mark_unchanged(&mut self, now: Timestamp) {
         self.known.flips.clear();
         let rotation = &mut self.known.rotation;
         match self.known.change.take() {
@@ -163,7 +163,7 @@ pub(super) fn judge(
     let waits = changing().any(|(v, c)| v.is_unconfirmed(c, confirm_s, now));
     for value in &mut values {
         let Some(change) = value.change().cloned() else {
-            value.calm(now);
+            value.mark_unchanged(now);
             continue;
         };
         let (old, new) = (digest(change.old.as_ref()), digest(change.new.as_ref()));

@@ -64,7 +64,7 @@ impl Rotation {
 
     /// True when that is so although every known set came back twice and none was forgotten: the set is not merely one
     /// of many that were not seen yet.
-    pub(super) fn has_strange_set(&self) -> bool {
+    pub(super) fn has_unknown_set(&self) -> bool {
         let known = u32::try_from(self.sets.len()).unwrap_or(u32::MAX);
         self.has_new_set() && self.sets.len() < SETS && self.returns >= known.saturating_mul(2)
     }
