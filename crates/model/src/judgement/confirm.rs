@@ -32,7 +32,7 @@ pub const CONFIRM_S: i64 = 5 * 60;
 const FLIPS: usize = 3;
 /// Seconds of a day.
 pub(super) const DAY_S: i64 = 86_400;
-/// Seconds that a domain must be off the net to be reported so though its servers change too often.
+/// Seconds that a domain must be unreachable, or reachable again, to be reported so though its servers change too often.
 const OUTAGE_S: i64 = 3_600;
 /// Instants that are remembered of one value.
 const REMEMBERED: usize = 8;
@@ -196,9 +196,20 @@ fn confirm_all(
         seen.into_iter().partition(|c| waits(c) && !(is_moved && c.kind == EventKind::ProviderChanged));
     changes.extend(answer.changes);
     let outage = outage::begins(previous, &current);
+    let outage_ends = outage::ends(previous, &current);
     // Its registry denies a name that the zone of the registry delegates: one of them is out of date.
     let is_delegated = current.delegation.value.as_ref().is_some_and(|d| d.delegated);
     let is_doubtful = |c: &Change| c.kind == EventKind::Released && is_delegated;
+    // An outage and its end are not held for a day, however often the servers changed.
+    let waits_an_hour = |c: &Change| {
+        let begins = outage.is_some_and(|words| outage::is_part(c, words));
+        begins || outage_ends && outage::is_end(c)
+    };
+    let due = |p: &Pending, change: &Change| match p.waits_a_day() {
+        true if waits_an_hour(change) => plus(p.since, OUTAGE_S),
+        false if is_doubtful(change) => plus(p.since, DAY_S),
+        _ => p.confirmed_at(confirm_s),
+    };
     let unanswered = |p: &Pending| {
         let zone = current.zone.value.as_ref();
         p.kind == EventKind::RecordChanged
@@ -244,13 +255,7 @@ fn confirm_all(
         if let Some(change) = &p.change {
             let rotates = p.rotation.sets().is_some() && !settled;
             let waits = silence_waits && is_silence(change);
-            let is_outage = outage.is_some_and(|words| outage::is_part(change, words));
-            let confirmed_at = match p.waits_a_day() {
-                true if is_outage => plus(p.since, OUTAGE_S),
-                false if is_doubtful(change) => plus(p.since, DAY_S),
-                _ => p.confirmed_at(confirm_s),
-            };
-            if confirmed_at <= now && !rotates && !waits {
+            if due(p, change) <= now && !rotates && !waits {
                 let note = if is_doubtful(change) { STILL_DELEGATED } else { &change.note };
                 changes.push(Change { note: note.to_string(), ..change.clone() });
                 p.change = None;
@@ -273,9 +278,10 @@ fn confirm_all(
     changes.sort_by_key(|c| std::cmp::Reverse(c.severity));
     let soon = pending
         .iter()
-        .filter(|p| !p.takes_long())
-        .filter(|p| p.change.as_ref().is_some_and(|c| !(is_doubtful(c) || silence_waits && is_silence(c))))
-        .map(|p| p.confirmed_at(confirm_s))
+        .filter_map(|p| p.change.as_ref().map(|c| (p, c)))
+        .filter(|(p, c)| !p.takes_long() || p.waits_a_day() && waits_an_hour(c))
+        .filter(|(_, c)| !(is_doubtful(c) || silence_waits && is_silence(c)))
+        .map(|(p, c)| due(p, c))
         // What could not be looked at when its time came waits as long again, not for the next moment.
         .map(|at| if at > now { at } else { plus(now, confirm_s) })
         .min();

@@ -1,5 +1,5 @@
-//! A domain that goes off the net: none of its name servers answers any more, or the parent zone no longer delegates it. In: the
-//! states before and after, and the changes to report. Out: those that say so, made Critical.
+//! A domain that becomes unreachable: none of its name servers answers any more, or the parent zone no longer delegates it. In:
+//! the states before and after, and the changes to report. Out: those that say so, made Critical.
 
 use super::event::{Change, EventKind, Severity};
 use crate::observation::Observation;
@@ -32,7 +32,21 @@ pub(super) fn begins(previous: &Observation, current: &Observation) -> Option<&'
     outage(current).filter(|_| outage(previous).is_none())
 }
 
-/// Makes the changes Critical with which a domain went off the net, and says so in their notes. `current`: what is stored.
+/// True when a server of the domain answers again since this look.
+pub(super) fn ends(previous: &Observation, current: &Observation) -> bool {
+    outage(previous).is_some() && outage(current).is_none()
+}
+
+/// True for a change that may be part of the end of an outage.
+pub(super) fn is_end(change: &Change) -> bool {
+    match change.kind {
+        EventKind::DelegationHealthChanged => change.severity == Severity::Info,
+        EventKind::NameserversChanged => change.new.is_some(),
+        _ => false,
+    }
+}
+
+/// Makes the changes Critical with which a domain became unreachable, and says so in their notes. `current`: what is stored.
 pub(super) fn mark(previous: &Observation, current: &Observation, changes: &mut [Change]) {
     let Some(words) = begins(previous, current) else { return };
     for change in changes.iter_mut().filter(|c| is_part(c, words)) {
@@ -41,7 +55,7 @@ pub(super) fn mark(previous: &Observation, current: &Observation, changes: &mut 
     }
 }
 
-/// What several changes come to when one of them took the domain off the net.
+/// What several changes come to when one of them made the domain unreachable.
 pub fn headline<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Option<&'static str> {
     let marked = changes.into_iter().filter(|c| c.severity == Severity::Critical);
     marked.into_iter().find_map(|c| [NO_SERVER, NOT_DELEGATED].into_iter().find(|words| is_part(c, words)))

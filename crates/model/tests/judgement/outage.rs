@@ -1,4 +1,4 @@
-//! A domain that goes off the net is a Critical event once that is confirmed, and its return one of Info for each server.
+//! A domain that becomes unreachable is a Critical event once that is confirmed, and its return one of Info for each server.
 
 use super::*;
 use model::confirm::{CONFIRM_S, Confirmed, confirm};
@@ -7,12 +7,12 @@ use model::outage::headline;
 
 /// What a look sees of the two servers, and whether the parent zone delegates the name.
 #[derive(Clone, Copy)]
-struct Seen(ServerHealth, ServerHealth, bool);
+pub(super) struct Seen(ServerHealth, ServerHealth, bool);
 
 const UP: ServerHealth = ServerHealth::Authoritative;
 const DEAD: ServerHealth = ServerHealth::Dead;
 const WELL: Seen = Seen(UP, UP, true);
-const GONE: Seen = Seen(UP, UP, false);
+pub(super) const GONE: Seen = Seen(UP, UP, false);
 
 fn look(seen: Seen, at: Timestamp) -> Observation {
     let mut o = observe(registration());
@@ -26,23 +26,29 @@ fn look(seen: Seen, at: Timestamp) -> Observation {
     o
 }
 
-struct Watch {
-    stored: Observation,
+pub(super) struct Watch {
+    pub stored: Observation,
     at: Timestamp,
+    /// When the last look asked to be repeated.
+    pub again_at: Option<Timestamp>,
 }
 
 impl Watch {
-    fn new() -> Watch {
-        Watch { stored: look(WELL, now()), at: now() }
+    pub fn new() -> Watch {
+        Watch { stored: look(WELL, now()), at: now(), again_at: None }
     }
 
-    fn look(&mut self, minutes: i64, seen: Seen) -> Vec<Change> {
+    pub fn look(&mut self, minutes: i64, seen: Seen) -> Vec<Change> {
         self.at = self.at.checked_add(minutes.minutes()).unwrap();
+        self.compare(look(seen, self.at))
+    }
+
+    fn compare(&mut self, seen: Observation) -> Vec<Change> {
         let at = self.at;
-        let current = carry_forward(Some(&self.stored), look(seen, at));
-        let Confirmed { observation, changes, .. } =
+        let current = carry_forward(Some(&self.stored), seen);
+        let Confirmed { observation, changes, look_again_at } =
             confirm(&self.stored, current, |_| Some(at), CONFIRM_S, at);
-        self.stored = observation;
+        (self.stored, self.again_at) = (observation, look_again_at);
         changes
     }
 
@@ -123,6 +129,15 @@ fn an_outage_of_servers_that_flap_is_reported_within_the_hour() {
         w.look(10, Seen(DEAD, DEAD, true));
         w.look(1, WELL);
     }
-    let down: Vec<Change> = (0..13).flat_map(|_| w.look(6, Seen(DEAD, DEAD, true))).collect();
+    assert_eq!(w.look(6, Seen(DEAD, DEAD, true)), []);
+    assert_eq!(w.again_at, w.at.checked_add(60.minutes()).ok(), "however long the interval is");
+    let down: Vec<Change> = (0..12).flat_map(|_| w.look(6, Seen(DEAD, DEAD, true))).collect();
     assert_eq!(severities(&down), [Severity::Critical; 2], "{down:?}");
+    assert_eq!(w.again_at, None);
+    // The return is one more change of values that change too often; it is not held for a day either.
+    assert_eq!(w.look(6, WELL), []);
+    assert_eq!(w.again_at, w.at.checked_add(60.minutes()).ok());
+    let up: Vec<Change> = (0..12).flat_map(|_| w.look(6, WELL)).collect();
+    assert_eq!(severities(&up), [Severity::Info; 2], "{up:?}");
+    assert_eq!(w.status(), StatusKind::Normal);
 }
