@@ -27,9 +27,9 @@ pub(super) fn is_part(change: &Change, words: &str) -> bool {
     }
 }
 
-/// Why nothing of a domain can be resolved since this look.
+/// Why nothing of a domain can be resolved since this look: it could be before, or could not for another reason.
 pub(super) fn begins(previous: &Observation, current: &Observation) -> Option<&'static str> {
-    outage(current).filter(|_| outage(previous).is_none())
+    outage(current).filter(|words| outage(previous) != Some(words))
 }
 
 /// True when a server of the domain answers again since this look.
@@ -49,7 +49,10 @@ pub(super) fn is_end(change: &Change) -> bool {
 /// Makes the changes Critical with which a domain became unreachable, and says so in their notes. `current`: what is stored.
 pub(super) fn mark(previous: &Observation, current: &Observation, changes: &mut [Change]) {
     let Some(words) = begins(previous, current) else { return };
-    for change in changes.iter_mut().filter(|c| is_part(c, words)) {
+    // Without a server that fell silent it is the set of servers that changed: those that answered are no longer in it.
+    let by_set = !changes.iter().any(|c| is_part(c, words));
+    let is_cause = |c: &Change| is_part(c, words) || by_set && c.kind == EventKind::NameserversChanged;
+    for change in changes.iter_mut().filter(|c| is_cause(c)) {
         change.severity = Severity::Critical;
         change.note = words.into();
     }
@@ -57,6 +60,9 @@ pub(super) fn mark(previous: &Observation, current: &Observation, changes: &mut 
 
 /// What several changes come to when one of them made the domain unreachable.
 pub fn headline<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Option<&'static str> {
+    let is_cause = |c: &Change, words: &str| {
+        is_part(c, words) || c.kind == EventKind::NameserversChanged && c.note == words
+    };
     let marked = changes.into_iter().filter(|c| c.severity == Severity::Critical);
-    marked.into_iter().find_map(|c| [NO_SERVER, NOT_DELEGATED].into_iter().find(|words| is_part(c, words)))
+    marked.into_iter().find_map(|c| [NO_SERVER, NOT_DELEGATED].into_iter().find(|words| is_cause(c, words)))
 }

@@ -52,6 +52,30 @@ impl Watch {
         changes
     }
 
+    /// A look after so many minutes at a delegation to these servers.
+    pub fn look_at(&mut self, minutes: i64, servers: &[(&str, ServerHealth)]) -> Vec<Change> {
+        self.renumbered(minutes, servers, "192.0.2.1")
+    }
+
+    /// The same when the first server has this address.
+    pub fn renumbered(
+        &mut self,
+        minutes: i64,
+        servers: &[(&str, ServerHealth)],
+        address: &str,
+    ) -> Vec<Change> {
+        self.at = self.at.checked_add(minutes.minutes()).unwrap();
+        let names: Vec<&str> = servers.iter().map(|(name, _)| *name).collect();
+        let mut d = delegation(&names);
+        for (server, (_, health)) in d.servers.iter_mut().zip(servers) {
+            server.health = *health;
+        }
+        d.servers[0].address = address.parse().ok();
+        let mut o = look(WELL, self.at);
+        o.delegation = Part::good(d, self.at, "dns");
+        self.compare(o)
+    }
+
     fn status(&self) -> StatusKind {
         let mut item = item();
         item.was_delegated = true;
@@ -140,4 +164,18 @@ fn an_outage_of_servers_that_flap_is_reported_within_the_hour() {
     let up: Vec<Change> = (0..12).flat_map(|_| w.look(6, WELL)).collect();
     assert_eq!(severities(&up), [Severity::Info; 2], "{up:?}");
     assert_eq!(w.status(), StatusKind::Normal);
+}
+
+#[test]
+fn a_delegation_that_leaves_only_the_silent_server_is_critical() {
+    let (ns1, ns2) = (("ns1.digitalocean.com", DEAD), ("ns2.digitalocean.com", UP));
+    let mut w = Watch::new();
+    w.look_at(60, &[ns1, ns2]);
+    assert_eq!(severities(&w.look_at(5, &[ns1, ns2])), [Severity::Warning]);
+    assert_eq!(w.look_at(60, &[ns1]), []);
+    let said = w.look_at(5, &[ns1]);
+    assert_eq!((severities(&said), said[0].kind), (vec![Severity::Critical], EventKind::NameserversChanged));
+    assert_eq!(headline(&said), Some("No name server answers"));
+    assert_eq!(w.status(), StatusKind::Critical);
+    assert_eq!(w.look_at(60, &[ns1]), [], "once");
 }
