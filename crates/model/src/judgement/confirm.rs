@@ -16,15 +16,17 @@ use super::event::{Change, EventKind};
 use super::first_look::{first_failures, is_mended};
 use super::latency::OURS;
 use super::outage;
-use super::put_back::put_back;
+use super::put_back::{names_in_one_set, put_back};
 use super::registration_hold::{self, is_stated};
 use super::rotation::{self, Rotation};
+use super::server_health::is_unlisted;
 use crate::base::time::plus;
 use crate::dns::{NOT_RESOLVED, ServerHealth};
 use crate::finding::Finding;
 use crate::observation::{Observation, Part, PartKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Seconds a change must last unless configured otherwise: short outages have passed by then.
 pub const CONFIRM_S: i64 = 5 * 60;
@@ -200,10 +202,10 @@ fn confirm_all(
     // Its registry denies a name that the zone of the registry delegates: one of them is out of date.
     let is_delegated = current.delegation.value.as_ref().is_some_and(|d| d.delegated);
     let is_doubtful = |c: &Change| c.kind == EventKind::Released && is_delegated;
-    // An outage and its end are not held for a day, however often the servers changed.
+    // An outage, its end and the removal of a server are not held for a day, however often the servers changed.
     let waits_an_hour = |c: &Change| {
         let begins = outage.is_some_and(|words| outage::is_part(c, words));
-        begins || outage_ends && outage::is_end(c)
+        begins || outage_ends && outage::is_end(c) || is_unlisted(c)
     };
     let due = |p: &Pending, change: &Change| match p.waits_a_day() {
         true if waits_an_hour(change) => plus(p.since, OUTAGE_S),
@@ -251,10 +253,22 @@ fn confirm_all(
         let excess = p.flips.len().saturating_sub(REMEMBERED);
         p.flips.drain(..excess);
         see_set(p, previous, &current, confirm_s, now);
+    }
+    // While the set of name servers is held, so is the health of those that only one of the two sets has: what is stored
+    // would forget that it was reported.
+    let is_set = |c: &Change| c.kind == EventKind::NameserversChanged;
+    let is_set_held = answer.held.iter().any(is_set)
+        || pending.iter().any(|p| p.change.as_ref().is_some_and(|c| is_set(c) && due(p, c) > now));
+    let in_one_set = if is_set_held { names_in_one_set(previous, &current) } else { BTreeSet::new() };
+    let waits_for_set = |c: &Change| {
+        let name = c.field.split(' ').next().unwrap_or_default();
+        c.kind == EventKind::DelegationHealthChanged && in_one_set.contains(name)
+    };
+    for p in &mut pending {
         let settled = p.rotation.has_settled(now);
         if let Some(change) = &p.change {
             let rotates = p.rotation.sets().is_some() && !settled;
-            let waits = silence_waits && is_silence(change);
+            let waits = silence_waits && is_silence(change) || waits_for_set(change);
             if due(p, change) <= now && !rotates && !waits {
                 let note = if is_doubtful(change) { STILL_DELEGATED } else { &change.note };
                 changes.push(Change { note: note.to_string(), ..change.clone() });
@@ -280,7 +294,7 @@ fn confirm_all(
         .iter()
         .filter_map(|p| p.change.as_ref().map(|c| (p, c)))
         .filter(|(p, c)| !p.takes_long() || p.waits_a_day() && waits_an_hour(c))
-        .filter(|(_, c)| !(is_doubtful(c) || silence_waits && is_silence(c)))
+        .filter(|(_, c)| !(is_doubtful(c) || silence_waits && is_silence(c) || waits_for_set(c)))
         .map(|(p, c)| due(p, c))
         // What could not be looked at when its time came waits as long again, not for the next moment.
         .map(|at| if at > now { at } else { plus(now, confirm_s) })

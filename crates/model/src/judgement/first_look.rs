@@ -4,6 +4,7 @@
 use super::confirm::Pending;
 use super::event::{Change, EventKind};
 use super::rotation::Rotation;
+use super::server_health::NO_LONGER_LISTED;
 use crate::dns::{DnssecStatus, ServerHealth, ServerState};
 use crate::observation::Observation;
 use jiff::Timestamp;
@@ -42,11 +43,12 @@ pub(super) fn first_failures(previous: &Observation, current: &Observation, now:
     failures
 }
 
-/// True when a server answers again, or a chain of trust is no longer broken.
+/// True when a server answers again or is no longer listed, or a chain of trust is no longer broken.
 pub(super) fn is_mended(change: &Change) -> bool {
     match change.kind {
         EventKind::DelegationHealthChanged => {
-            change.new.as_deref() == Some(ServerHealth::Authoritative.label())
+            let mended = [ServerHealth::Authoritative.label(), NO_LONGER_LISTED];
+            change.new.as_deref().is_some_and(|new| mended.contains(&new))
         }
         EventKind::DnssecStatusChanged => change.old.as_deref() == Some(DnssecStatus::Bogus.label()),
         _ => false,

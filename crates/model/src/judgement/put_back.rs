@@ -23,6 +23,9 @@ pub(super) fn put_back(previous: &Observation, current: &mut Observation, change
                 } else if let Some(first) = new.servers.iter().position(is_it) {
                     new.servers.retain(|s| !is_it(s));
                     new.servers.splice(first..first, before);
+                } else {
+                    // No longer listed: it stays until a second look.
+                    new.servers.extend(before);
                 }
                 let known = |name: &str| old.parent_ns.iter().find(|n| n.name == name);
                 for host in new.parent_ns.iter_mut().filter(|n| n.name == change.field) {
@@ -71,11 +74,23 @@ fn put_back_record(previous: &Observation, current: &mut Observation, field: &st
     }
 }
 
+/// The host names of name servers that are in one of two states only, where a held change of the set keeps those of before.
+pub(super) fn names_in_one_set(previous: &Observation, current: &Observation) -> BTreeSet<String> {
+    let (Some(old), Some(new)) = (&previous.delegation.value, &current.delegation.value) else {
+        return BTreeSet::new();
+    };
+    if parent_names(old) == parent_names(new) {
+        return BTreeSet::new();
+    }
+    let names = |d: &Delegation| d.servers.iter().map(|s| s.name.clone()).collect::<BTreeSet<_>>();
+    names(old).symmetric_difference(&names(new)).cloned().collect()
+}
+
 fn parent_names(d: &Delegation) -> BTreeSet<&str> {
     d.parent_ns.iter().map(|n| n.name.as_str()).collect()
 }
 
-/// The delegation with the name servers of before, each as it was met now where it was asked.
+/// The delegation with the name servers of before, with their current health where they were asked.
 fn keep_servers(old: &Delegation, new: &mut Delegation) {
     let mut names = BTreeSet::new();
     let mut servers = Vec::new();

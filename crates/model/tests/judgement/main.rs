@@ -13,6 +13,7 @@ mod outage;
 mod parents;
 mod properties;
 mod registrar_dates;
+mod removed_servers;
 mod repeat;
 mod rotation;
 mod rules;
