@@ -19,6 +19,14 @@ const ROOT: (&str, &str) = (
      ns1.test. 60 A 192.0.2.11
      ns2.test. 60 A 192.0.2.12
      ns3.test. 60 A 192.0.2.13
+     dual. 60 NS ns1.dual.
+     dual. 60 NS ns2.dual.
+     dual. 60 NS ns3.dual.
+     ns1.dual. 60 A 192.0.2.41
+     ns1.dual. 60 A 192.0.2.42
+     ns1.dual. 60 A 192.0.2.43
+     ns2.dual. 60 A 192.0.2.44
+     ns3.dual. 60 A 192.0.2.45
      other. 60 NS ns.other.
      ns.other. 60 A 192.0.2.31",
 );
@@ -87,6 +95,35 @@ async fn the_fastest_parent_with_an_old_copy_is_outvoted_and_one_finding() {
     // All agree: nothing to say.
     let same = ["192.0.2.11", "192.0.2.12", "192.0.2.13"].map(|a| server(a, &[NEWEST]));
     assert_eq!(delegation("child.test", same).await.unwrap().parents_differ, None);
+}
+
+/// Servers count, not their addresses.
+#[tokio::test]
+async fn a_server_with_several_addresses_has_one_vote() {
+    const NEW: (&str, &str) = (
+        "dual",
+        "@ 60 SOA ns1.dual. host.dual. 7 2 3 4 5
+         @ 60 NS ns1.dual.
+         child 60 NS ns1.child.dual.
+         ns1.child 60 A 192.0.2.21",
+    );
+    const OLD: (&str, &str) = (
+        "dual",
+        "@ 60 SOA ns1.dual. host.dual. 6 2 3 4 5
+         @ 60 NS ns1.dual.
+         child 60 NS ns1.child.dual.
+         child 60 NS old.child.dual.
+         ns1.child 60 A 192.0.2.21
+         old.child 60 A 192.0.2.22",
+    );
+    let root = server("192.0.2.1", &[ROOT]);
+    let old = ["192.0.2.41", "192.0.2.42", "192.0.2.43"].map(|a| server(a, &[OLD]));
+    let new = ["192.0.2.44", "192.0.2.45"].map(|a| server(a, &[NEW]));
+    let servers = [root].into_iter().chain(old).chain(new).collect();
+    let d = world(&["192.0.2.1"], servers).await.engine().delegation("child.dual").await.unwrap();
+    assert_eq!(names(&d), ["ns1.child.dual"]);
+    let differ = d.parents_differ.unwrap();
+    assert_eq!(differ, "2 × ns1.child.dual; 1 × ns1.child.dual, old.child.dual");
 }
 
 fn drops_ds(query: &Message, reply: Message) -> Option<Message> {

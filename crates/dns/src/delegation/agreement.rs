@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The answer to follow: the most usual one among those that count, from the fastest server that gave it. Of referrals to one
 /// zone the most usual set of name servers, then of DS records: one server with an old copy of the zone, however fast, does not
-/// change what is seen. A referral counts more than as many denials.
+/// change what is seen. A referral counts more than as many denials. Servers are counted, not their addresses: one with an old
+/// copy is not two because it has IPv4 and IPv6.
 pub(crate) fn choose(replies: &[ServerReply], question: &Question) -> Option<usize> {
     let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (i, s) in replies.iter().enumerate() {
@@ -17,19 +18,31 @@ pub(crate) fn choose(replies: &[ServerReply], question: &Question) -> Option<usi
             groups.entry(gist(s, question)).or_default().push(i);
         }
     }
-    let best = groups.into_iter().max_by_key(|((what, ..), group)| (group.len(), *what == REFERRAL))?.1;
-    let of_names = most_usual(best, |i| delegated(&replies[*i]).map(|(names, _)| names));
-    let agreed = most_usual(of_names, |i| delegated(&replies[*i]).map(|(_, ds)| ds));
+    let best = groups
+        .into_iter()
+        .max_by_key(|((what, ..), group)| (servers_of(replies, group), *what == REFERRAL))?
+        .1;
+    let of_names = most_usual(replies, best, |s| delegated(s).map(|(names, _)| names));
+    let agreed = most_usual(replies, of_names, |s| delegated(s).map(|(_, ds)| ds));
     agreed.into_iter().min_by_key(|i| replies[*i].asked.as_ref().map(|a| a.latency))
 }
 
-/// Those of `indices` that have the most usual value.
-fn most_usual<K: Ord>(indices: Vec<usize>, value: impl Fn(&usize) -> K) -> Vec<usize> {
+/// Those of `indices` that have the value that most servers have.
+fn most_usual<'a, K: Ord>(
+    replies: &'a [ServerReply],
+    indices: Vec<usize>,
+    value: impl Fn(&'a ServerReply) -> K,
+) -> Vec<usize> {
     let mut groups: BTreeMap<K, Vec<usize>> = BTreeMap::new();
     for i in indices {
-        groups.entry(value(&i)).or_default().push(i);
+        groups.entry(value(&replies[i])).or_default().push(i);
     }
-    groups.into_values().max_by_key(Vec::len).unwrap_or_default()
+    groups.into_values().max_by_key(|group| servers_of(replies, group)).unwrap_or_default()
+}
+
+/// How many servers these replies are from; one with several addresses counts once.
+fn servers_of(replies: &[ServerReply], indices: &[usize]) -> usize {
+    indices.iter().map(|i| replies[*i].server.as_str()).collect::<BTreeSet<_>>().len()
 }
 
 /// What a referral says of a delegation: the names of the servers and the data of the DS records, sorted.
@@ -123,12 +136,13 @@ pub(crate) fn parents_differ(replies: &[ServerReply], zone: &Name) -> Option<Str
         let reply = s.asked.as_ref().and_then(|a| a.reply());
         reply.and_then(referral_zone) == Some(zone)
     };
-    let referrals: Vec<_> = replies.iter().filter(of_zone).filter_map(delegated).collect();
-    let denials =
-        replies.iter().filter(|s| matches!(s.kind, AnswerKind::NxDomain | AnswerKind::NoData)).count();
-    let ds_differ = referrals.windows(2).any(|pair| pair[0].1 != pair[1].1);
-    let mut groups: BTreeMap<String, usize> = BTreeMap::new();
-    for (names, ds) in &referrals {
+    let referrals: Vec<_> =
+        replies.iter().filter(of_zone).filter_map(|s| Some((s.server.as_str(), delegated(s)?))).collect();
+    let denies = |s: &&ServerReply| matches!(s.kind, AnswerKind::NxDomain | AnswerKind::NoData);
+    let denials: BTreeSet<&str> = replies.iter().filter(denies).map(|s| s.server.as_str()).collect();
+    let ds_differ = referrals.windows(2).any(|pair| pair[0].1.1 != pair[1].1.1);
+    let mut groups: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for (server, (names, ds)) in &referrals {
         let list = few(names.iter().take(NAMED).map(Name::to_string).collect(), names.len());
         let signed = match (ds_differ, ds.len()) {
             (false, _) => String::new(),
@@ -140,13 +154,14 @@ pub(crate) fn parents_differ(replies: &[ServerReply], zone: &Name) -> Option<Str
                 format!(" with DS records of key {}", few(tags, ds.len()))
             }
         };
-        *groups.entry(list + &signed).or_default() += 1;
+        groups.entry(list + &signed).or_default().insert(server);
     }
-    if denials > 0 && !groups.is_empty() {
+    if !denials.is_empty() && !groups.is_empty() {
         groups.insert("no delegation".into(), denials);
     }
     (groups.len() > 1).then(|| {
-        let parts: Vec<String> = groups.iter().map(|(what, n)| format!("{n} × {what}")).collect();
+        let parts: Vec<String> =
+            groups.iter().map(|(what, servers)| format!("{} × {what}", servers.len())).collect();
         parts[..parts.len().min(NAMED)].join("; ")
     })
 }
