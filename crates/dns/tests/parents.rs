@@ -4,8 +4,8 @@ mod fake;
 
 use dns::Error;
 use fake::{Fault, Script, Server, faulty, server, world};
-use hickory_proto::op::Message;
-use hickory_proto::rr::RecordType;
+use hickory_proto::op::{Message, ResponseCode};
+use hickory_proto::rr::{RData, Record, RecordType, rdata};
 use model::dns::{Delegation, ServerHealth};
 use std::time::Duration;
 
@@ -126,6 +126,26 @@ async fn a_server_with_several_addresses_has_one_vote() {
     assert_eq!(differ, "2 × ns1.child.dual; 1 × ns1.child.dual, old.child.dual");
 }
 
+fn refuses_ds(query: &Message, mut reply: Message) -> Option<Message> {
+    if query.queries[0].query_type == RecordType::DS {
+        reply.authorities.clear();
+        reply.metadata.authoritative = false;
+        reply.metadata.response_code = ResponseCode::Refused;
+    }
+    Some(reply)
+}
+
+/// As a server does that knows nothing of DNSSEC.
+fn refers_for_ds(query: &Message, mut reply: Message) -> Option<Message> {
+    if query.queries[0].query_type == RecordType::DS {
+        let name = query.queries[0].name.clone();
+        let target = "ns1.child.test.".parse().unwrap();
+        reply.authorities = vec![Record::from_rdata(name, 60, RData::NS(rdata::NS(target)))];
+        reply.metadata.authoritative = false;
+    }
+    Some(reply)
+}
+
 fn drops_ds(query: &Message, reply: Message) -> Option<Message> {
     (query.queries[0].query_type != RecordType::DS).then_some(reply)
 }
@@ -139,6 +159,10 @@ async fn silence_about_ds_records_does_not_mean_unsigned() {
     assert!(d.delegated && d.ds.is_empty());
     let failure = delegation("unsigned.test", tld(drops_ds)).await.unwrap_err();
     assert!(failure.to_string().contains("DS records of unsigned.test"), "{failure}");
+    let failure = delegation("unsigned.test", tld(refuses_ds)).await.unwrap_err();
+    assert!(failure.to_string().contains("DS records of unsigned.test"), "a refusal: {failure}");
+    let d = delegation("unsigned.test", tld(refers_for_ds)).await.unwrap();
+    assert!(d.delegated && d.ds.is_empty());
 }
 
 #[tokio::test]

@@ -3,9 +3,10 @@
 
 use crate::delegation::agreement::parents_differ;
 use crate::delegation::trace::{self, ServerReply, Step, descend, ds_of};
+use crate::dnssec::NXDOMAIN;
 use crate::error::Error;
 use crate::present;
-use crate::resolve::classify::{kind, ns_names, plain};
+use crate::resolve::classify::{kind, ns_names, plain, referral_zone};
 use crate::resolve::reach::{intercepted, root_is_there};
 use crate::resolve::{MAX_SERVERS, glued};
 use crate::session::{QueryMode, Session};
@@ -179,7 +180,8 @@ async fn enclosing(session: &Session, step: &Step, zone: &Name) -> Name {
 /// Servers of a parent zone that are asked for what one of them is not asked for.
 const ASKED: usize = 4;
 
-/// The DS records of the zone, from a server that agrees with most others where there is one. Silence says nothing of them.
+/// The DS records of the zone, from a server that agrees with most others where there is one. Silence and failures (SERVFAIL,
+/// REFUSED) say nothing of them; a referral is the answer of a server that does not know the type (RFC 4035 section 3.1.4).
 async fn ask_ds(session: &Session, step: &Step, zone: &Name) -> Result<Vec<Ds>, Error> {
     let question = trace::question(zone, Rtype::DS);
     let chosen = step.chosen.and_then(|i| step.replies.get(i));
@@ -192,7 +194,9 @@ async fn ask_ds(session: &Session, step: &Step, zone: &Name) -> Result<Vec<Ds>, 
             return Ok(ds_of(&reply.answers, zone));
         }
         asked_any = true;
-        answered |= asked.reply().is_some();
+        answered |= asked
+            .reply()
+            .is_some_and(|r| r.aa && r.rcode == NXDOMAIN || r.rcode == 0 && referral_zone(r) == Some(zone));
     }
     if asked_any && !answered {
         let detail = format!("none answers the question for the DS records of {zone}");
@@ -216,8 +220,8 @@ async fn denial_counts(session: &Session, step: &Step, zone: &Name) -> Result<()
     let question = plain(zone, Rtype::NS);
     let others = silent.iter().filter(|s| not_heard.contains(s.server.as_str()));
     let others = others.filter_map(|s| s.address).take(ASKED);
-    let said = join_all(others.map(|ip| session.ask(ip, &question, QueryMode::ExactTcp))).await;
-    let kinds: Vec<AnswerKind> = said.iter().map(|asked| kind(asked, &step.zone, &question)).collect();
+    let replies = join_all(others.map(|ip| session.ask(ip, &question, QueryMode::ExactTcp))).await;
+    let kinds: Vec<AnswerKind> = replies.iter().map(|asked| kind(asked, &step.zone, &question)).collect();
     let unreachable = |detail: String| Err(Error::Unreachable { zone: step.zone.to_string(), detail });
     if kinds.iter().any(|k| matches!(k, AnswerKind::Referral | AnswerKind::Answer)) {
         return unreachable(format!("they disagree whether {zone} is delegated, and few answer"));

@@ -24,7 +24,7 @@ use verify::{Fault, entry_keys, keys, signatures, usable};
 
 /// Longest chain that is followed.
 const MAX_LINKS: usize = 16;
-const NXDOMAIN: u16 = 3;
+pub(crate) const NXDOMAIN: u16 = 3;
 
 /// How the chain ended.
 struct Verdict(DnssecStatus, String);
