@@ -7,13 +7,18 @@ use model::health::{FaultKind, OwnFault};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How often processes tell each other.
+/// How often processes exchange faults.
 const EVERY: Duration = Duration::from_secs(30);
-/// How long after a process said so its fault is shown elsewhere: it may have ended without a word.
+/// How long after a process last reported its fault it is shown elsewhere: the process may have exited without cleanup.
 const SHOWN: SignedDuration = SignedDuration::from_mins(15);
-/// How long after a process said so the silence of servers is held back elsewhere: until a process that starts anew has looked
-/// at all domains itself.
+/// How long after a process last reported it the silence of servers is held back elsewhere: until a process that starts anew has
+/// looked at all domains itself.
 const HELD: SignedDuration = SignedDuration::from_mins(90);
+/// How far ahead the clock of a process may be. What is dated later was written by a clock that was wrong, and would be shown
+/// until that time.
+const SKEW: SignedDuration = SignedDuration::from_hours(1);
+/// Age from which any process deletes reports: more than clocks differ, so that none deletes what still counts.
+const FORGOTTEN: SignedDuration = SignedDuration::from_hours(24);
 
 /// What other processes found.
 #[derive(Debug, Default)]
@@ -42,28 +47,67 @@ impl RemoteFaults {
     }
 }
 
+/// An instant before another one, or the earliest there is.
+fn before(at: Timestamp, span: SignedDuration) -> Timestamp {
+    at.checked_sub(span).unwrap_or(Timestamp::MIN)
+}
+
+fn after(at: Timestamp, span: SignedDuration) -> Timestamp {
+    at.checked_add(span).unwrap_or(Timestamp::MAX)
+}
+
 impl Scanner {
-    /// Writes what this process found, and reads what others did.
+    /// Writes what this process found, and reads what others did. Times in the store are those that servers agree on, so
+    /// that processes whose clocks differ understand each other.
     ///
     /// # Errors
     /// What the store says.
     pub async fn share_faults(&self) -> Result<(), store::Error> {
-        let now = self.clock.now();
-        let before = |span: SignedDuration| now.checked_sub(span).unwrap_or(Timestamp::MIN);
         let (hub, process) = (&self.hub, self.hub.process());
+        let local = self.clock.now();
+        let now = hub.own_faults().believed(local);
+        let ahead = local.duration_since(now);
         let own = hub.own_faults().list();
         // Without a fault there is nothing to repeat.
         if !own.is_empty() || !hub.remote_faults(|remote| remote.reported.is_empty()) {
-            self.store.report_own_faults(process, &own, now, before(HELD)).await?;
+            self.report(own.clone(), now, ahead).await?;
         }
-        let all = self.store.own_faults(before(HELD)).await?;
-        let others: Vec<_> = all.into_iter().filter(|t| t.process != process && t.at <= now).collect();
+        let all = self.store.own_faults(before(now, HELD)).await?;
+        let is_possible = |at: Timestamp| at <= after(now, SKEW);
+        let others: Vec<_> = all.into_iter().filter(|t| t.process != process && is_possible(t.at)).collect();
         let part = others.iter().filter(|t| t.fault.kind == FaultKind::PartOfNetworkDown);
-        let part = part.map(|t| (t.fault.since, t.at.checked_add(HELD).unwrap_or(t.at)));
+        // Silence is held back by the clock of this process.
+        let part = part.map(|t| (after(t.fault.since, ahead), after(after(t.at.min(now), HELD), ahead)));
         hub.own_faults().set_remote_part(part.min_by_key(|(since, _)| *since));
-        let shown = others.into_iter().filter(|t| t.at >= before(SHOWN)).map(|t| t.fault).collect();
+        let shown = others.into_iter().filter(|t| t.at >= before(now, SHOWN)).map(|t| t.fault).collect();
         hub.remote_faults(|remote| (remote.faults, remote.reported) = (shown, own));
         Ok(())
+    }
+
+    /// Writes faults of this process. `ahead`: by how much its clock is.
+    async fn report(
+        &self,
+        mut faults: Vec<OwnFault>,
+        now: Timestamp,
+        ahead: SignedDuration,
+    ) -> Result<(), store::Error> {
+        for fault in &mut faults {
+            fault.since = before(fault.since, ahead);
+        }
+        self.store.report_own_faults(self.hub.process(), &faults, now, before(now, FORGOTTEN)).await
+    }
+
+    /// Deletes the faults of a process that ends, or they would be shown although its successor does not have them. That a
+    /// part of the network is out of reach stays: the successor holds back the silence of servers by it.
+    async fn withdraw_faults(&self) -> Result<(), store::Error> {
+        if self.hub.remote_faults(|remote| remote.reported.is_empty()) {
+            return Ok(());
+        }
+        let local = self.clock.now();
+        let now = self.hub.own_faults().believed(local);
+        let mut own = self.hub.own_faults().list();
+        own.retain(|f| f.kind == FaultKind::PartOfNetworkDown);
+        self.report(own, now, local.duration_since(now)).await
     }
 
     /// The same again and again until cancelled.
@@ -73,9 +117,103 @@ impl Scanner {
                 tracing::debug!(error = %e, "faults of the installation could not be shared");
             }
             tokio::select! {
-                () = stop.cancelled() => return,
+                () = stop.cancelled() => break,
                 () = tokio::time::sleep(EVERY) => {}
             }
         }
+        if let Err(e) = self.withdraw_faults().await {
+            tracing::debug!(error = %e, "faults of the installation could not be withdrawn");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observer::Progress;
+    use crate::{Clock, DnsParts, Hub, Observer, Policy};
+    use model::detail::RawAnswer;
+    use model::ids::Vantage;
+    use model::names::DomainName;
+    use model::observation::{Observation, Part, PartError};
+    use model::registration::RegistrationState;
+    use std::sync::Arc;
+    use store::Store;
+
+    struct Nothing;
+
+    #[async_trait::async_trait]
+    impl Observer for Nothing {
+        async fn registration(
+            &self,
+            _: &DomainName,
+            _: Timestamp,
+            _: &dyn Progress,
+        ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
+            (Part::default(), vec![])
+        }
+
+        async fn dns(&self, _: &DomainName, _: Timestamp, _: &dyn Progress) -> DnsParts {
+            DnsParts::default()
+        }
+    }
+
+    struct Fixed(Timestamp);
+
+    impl Clock for Fixed {
+        fn now(&self) -> Timestamp {
+            self.0
+        }
+    }
+
+    fn at(minute: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + 60 * minute).unwrap()
+    }
+
+    fn process(store: &Arc<dyn Store>, minute: i64) -> Scanner {
+        let (observer, clock) = (Arc::new(Nothing), Arc::new(Fixed(at(minute))));
+        Scanner { store: store.clone(), observer, clock, hub: Hub::default(), policy: Policy::default() }
+    }
+
+    /// A process, with its clock at this minute, that finds its network down.
+    fn without_network(store: &Arc<dyn Store>, minute: i64) -> Scanner {
+        let scanner = process(store, minute);
+        let error =
+            PartError { label: dns::OWN_NETWORK.into(), sentence: "No answer.".into(), retry_at: None };
+        let mut o = Observation::empty(DomainName::trusted("q7.example"), Vantage::local());
+        o.delegation = Part { attempted_at: Some(at(minute)), error: Some(error), ..Part::default() };
+        scanner.hub.own_faults().note(&o, at(minute));
+        scanner
+    }
+
+    #[tokio::test]
+    async fn an_orderly_stop_ends_the_faults_that_others_show() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
+        let (one, two) = (without_network(&store, 0), process(&store, 1));
+        one.share_faults().await.unwrap();
+        two.share_faults().await.unwrap();
+        let kinds: Vec<_> = two.hub.faults().into_iter().map(|f| f.kind).collect();
+        assert_eq!(kinds, [FaultKind::NetworkDown]);
+        let stop = CancellationToken::new();
+        stop.cancel();
+        one.keep_sharing_faults(stop).await;
+        two.share_faults().await.unwrap();
+        assert_eq!(two.hub.faults(), []);
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_is_ahead_hides_and_deletes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
+        let part =
+            OwnFault { kind: FaultKind::PartOfNetworkDown, since: at(-90), sentence: "A part.".into() };
+        store.report_own_faults("ended", &[part], at(-80), at(-1_000)).await.unwrap();
+        let (ahead, right) = (without_network(&store, 20), process(&store, 0));
+        ahead.share_faults().await.unwrap();
+        right.share_faults().await.unwrap();
+        assert_eq!(right.hub.faults().len(), 1, "the fault that it found is shown");
+        let of_ended = store.own_faults(at(-90)).await.unwrap();
+        assert!(of_ended.iter().any(|f| f.process == "ended"), "{of_ended:?}");
     }
 }

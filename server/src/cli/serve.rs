@@ -331,7 +331,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     let stop = CancellationToken::new();
     let log = tokio::spawn(hub.follow(store.clone(), Duration::from_secs(1), stop.clone()));
     tokio::spawn(monitor::report_blocked_hosts(budgets, stop.clone()));
-    tokio::spawn(sharing.keep_sharing_faults(stop.clone()));
+    let faults = tokio::spawn(sharing.keep_sharing_faults(stop.clone()));
     let work = tokio::spawn({
         let stop = stop.clone();
         async move { worker.run(stop).await }
@@ -388,9 +388,10 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         () = async { stop.cancelled().await; tokio::time::sleep(GRACE).await } => {}
     }
     // Leases of what is cut off run out by themselves.
-    let _ =
-        tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(work, log, messages, lifecycle) })
-            .await;
+    let _ = tokio::time::timeout(Duration::from_secs(10), async {
+        tokio::join!(work, log, messages, lifecycle, faults)
+    })
+    .await;
     if let Some(point) = point {
         point.abort();
     }
