@@ -14,6 +14,8 @@ const NETWORKS: usize = 4;
 const OPERATORS: usize = 2;
 /// Domains whose servers must be among them: the servers of one or two may fail as a whole.
 const DOMAINS: usize = 3;
+/// Networks that must answer for each silent one, so that what another process found does not count here.
+const WELL: usize = 10;
 /// Spans that are looked at by themselves, in seconds, beside an interval: what ceased just now is not to be outweighed by
 /// what answered long before.
 const SPANS_S: [i64; 3] = [5 * 60, 15 * 60, 90 * 60];
@@ -217,9 +219,28 @@ impl Reach {
         Some((since, sentence))
     }
 
+    /// True when what this process asked lately, and since the fault that another process found, nearly all answers: then the
+    /// fault is one of that process's network alone.
+    fn is_well_connected(&self, since: Timestamp, now: Timestamp) -> bool {
+        let lately = |at: Timestamp| at > since && is_within(at, SPANS_S[1], now);
+        let (mut silent, mut answering) = ([0_usize; 2], [0_usize; 2]);
+        for ((six, _), seen) in &self.networks {
+            match seen.last() {
+                (Some(last), true) if lately(last) => silent[usize::from(*six)] += 1,
+                (Some(last), false) if lately(last) => answering[usize::from(*six)] += 1,
+                _ => {}
+            }
+        }
+        let family_gone = (0..2).any(|f| silent[f] > 0 && answering[f] == 0);
+        let (silent, answering): (usize, usize) = (silent.iter().sum(), answering.iter().sum());
+        answering >= NETWORKS && WELL * silent <= answering && !family_gone
+    }
+
     /// Since when a part of the network is out of reach, by this process or another.
     fn known_since(&self, now: Timestamp) -> Option<Timestamp> {
-        let remote = self.remote.filter(|(_, until)| now <= *until).map(|(since, _)| since);
+        let remote =
+            self.remote.filter(|(since, until)| now <= *until && !self.is_well_connected(*since, now));
+        let remote = remote.map(|(since, _)| since);
         self.since.into_iter().chain(remote).min()
     }
 

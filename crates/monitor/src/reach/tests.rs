@@ -259,3 +259,26 @@ fn what_was_silent_before_counts_for_nothing() {
     }
     assert!(reach.fault(begin()).is_none());
 }
+
+/// What another process found holds nothing back where nearly all networks answer; until they were asked it does.
+#[test]
+fn a_fault_of_another_process_counts_where_networks_do_not_answer() {
+    let dead = server("ns1.dead.example", "203.0.113.1", true);
+    let ceased = [dead.field()];
+    let hold = |reach: &mut Reach, minute| {
+        let servers = [dead.clone(), server("ns2.dead.example", "198.51.100.1", false)];
+        reach.note(&delegation(servers.to_vec()), &ceased, 3_600, at(minute));
+        reach.hold(&ceased, at(minute), passed(minute)).is_some()
+    };
+    let mut reach = Reach { remote: Some((at(0), at(90))), ..Reach::default() };
+    assert!(hold(&mut reach, 1), "a process that has just started");
+    for operator in 1..=10 {
+        scan(&mut reach, operator, (false, false), 2);
+    }
+    assert!(!hold(&mut reach, 3));
+    // IPv6 is out of reach here too.
+    for operator in 1..=10 {
+        scan(&mut reach, operator, (false, operator < 4), 4);
+    }
+    assert!(hold(&mut reach, 5));
+}
