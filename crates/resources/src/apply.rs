@@ -1,7 +1,7 @@
 //! Who manages which fields: server-side apply with its conflicts, and the bookkeeping of all other writes.
 
 use crate::failure::{CAUSES_MAX, Failure, listed};
-use crate::fields::{Path, leaves, set, unset, value, words};
+use crate::fields::{Path, is_entry, is_map_with, leaves, set, unset, value, words};
 use crate::kind::Kind;
 use crate::managed::{Entry, Sent, entries, sent, write};
 use crate::meta::{ANNOTATIONS_MAX, annotations_size, instant};
@@ -54,9 +54,18 @@ pub(crate) fn applied(
     let wanted = leaves(intent);
     let mut list = old.map(entries).unwrap_or_default();
     let mut new = old.cloned().unwrap_or_else(|| intent.clone());
-    let differs = |new: &Value, path: &Path| value(new, path) != value(intent, path);
+    // An empty map asks that there is a map: what others have in it is not the applier's to take out.
+    let is_met = |new: &Value, path: &Path| {
+        is_map_with(value(intent, path), 0..=0) && is_map_with(value(new, path), 0..)
+    };
+    let differs = |new: &Value, path: &Path| value(new, path) != value(intent, path) && !is_met(new, path);
     let lost: BTreeSet<Path> = wanted.iter().filter(|p| differs(&new, p)).cloned().collect();
     let others = |e: &&mut Entry| !e.is(manager, true);
+    // Garbage collection takes owner references out without a change of managers: what is not there has none.
+    let there = old.map(leaves).unwrap_or_default();
+    for other in list.iter_mut().filter(others) {
+        other.fields.retain(|p| there.contains(p));
+    }
     let mut conflicts: Vec<(String, &Path)> = Vec::new();
     for other in list.iter_mut().filter(others) {
         conflicts
@@ -74,10 +83,13 @@ pub(crate) fn applied(
     let own = list.iter().position(|e| e.is(manager, true));
     let before = own.map(|i| list.remove(i).fields).unwrap_or_default();
     for path in before.difference(&wanted).filter(|p| !list.iter().any(|e| e.fields.contains(*p))) {
-        unset(&mut new, path);
+        // A map that was empty when it was applied may hold fields of others by now.
+        if is_entry(path) || !is_map_with(value(&new, path), 1..) {
+            unset(&mut new, path);
+        }
     }
     for path in &wanted {
-        if let Some(v) = value(intent, path) {
+        if let Some(v) = value(intent, path).filter(|_| !is_met(&new, path)) {
             set(&mut new, path, v.clone());
         }
     }
@@ -199,6 +211,30 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_map_asks_for_a_map_and_takes_no_fields_of_others() {
+        let bare = apply(None, &json!({}), "git", false).unwrap();
+        let both = apply(Some(&bare), &json!({ "b": "1" }), "ops", false).unwrap();
+        // Applied again, and no longer named: what ops has stays.
+        let again = apply(Some(&both), &json!({}), "git", false).unwrap();
+        assert_eq!(again["metadata"]["labels"], json!({ "b": "1" }));
+        let intent = json!({ "spec": {} });
+        let less = applied(&DOMAIN, "q7.io", Some(&again), &intent, ("git", false), now()).unwrap();
+        assert_eq!(less["metadata"]["labels"], json!({ "b": "1" }));
+        assert_eq!(less["spec"], json!({ "name": "q7.io" }), "ops names it, too");
+        // Its own label goes, and an empty map with the manifest that named it.
+        let own = apply(None, &json!({ "a": "1" }), "git", false).unwrap();
+        let own = apply(Some(&own), &json!({}), "git", false).unwrap();
+        assert_eq!(own["metadata"]["labels"], json!({}));
+        let none = json!({ "spec": { "name": "q7.io" } });
+        let gone = applied(&DOMAIN, "q7.io", Some(&own), &none, ("git", false), now()).unwrap();
+        assert_eq!(gone["metadata"].get("labels"), None);
+        // Where there is no map, it is made.
+        let spec = json!({ "metadata": {}, "spec": "x" });
+        let made = applied(&DOMAIN, "q7.io", Some(&spec), &intent, ("git", false), now()).unwrap();
+        assert_eq!(made["spec"], json!({}));
+    }
+
+    #[test]
     fn an_update_takes_what_it_changed() {
         let first = apply(None, &json!({ "a": "1", "b": "1" }), "git", false).unwrap();
         let mut edited = first.clone();
@@ -271,5 +307,10 @@ mod tests {
         let e = apply(Some(&both), &[owner("z", "u1")], "b").unwrap_err();
         assert_eq!(e.details["causes"][0]["field"], ".metadata.ownerReferences[uid=\"u1\"]");
         assert_eq!(of(&apply(Some(&both), &[], "a").unwrap()), json!([owner("y", "u2")]));
+        // One that garbage collection took out has no manager any more.
+        let mut stripped = both.clone();
+        stripped["metadata"]["ownerReferences"] = json!([owner("y", "u2")]);
+        let taken = apply(Some(&stripped), &[owner("y", "u2"), owner("x", "u1")], "b").unwrap();
+        assert_eq!(of(&taken), json!([owner("y", "u2"), owner("x", "u1")]));
     }
 }

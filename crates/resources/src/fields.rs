@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+use std::ops::RangeBounds;
 
 /// A path of keys to a leaf.
 pub(crate) type Path = Vec<String>;
@@ -23,6 +24,16 @@ fn entry_of(path: &[String]) -> Option<(&str, &str)> {
     let form = if list == "finalizers" { "v:" } else { "k:" };
     let is_entry = metadata == "metadata" && LISTS.contains(&list.as_str()) && key.starts_with(form);
     is_entry.then_some((list.as_str(), key.as_str()))
+}
+
+/// True for the path of an entry of one of [`LISTS`].
+pub(crate) fn is_entry(path: &[String]) -> bool {
+    entry_of(path).is_some()
+}
+
+/// True for a map that has a number of fields of this range.
+pub(crate) fn is_map_with(value: Option<&Value>, fields: impl RangeBounds<usize>) -> bool {
+    value.and_then(Value::as_object).is_some_and(|map| fields.contains(&map.len()))
 }
 
 /// True for the entry of a list that a key names.
@@ -110,7 +121,7 @@ pub(crate) fn unset(object: &mut Value, path: &[String]) {
 pub(crate) fn to_v1(set_of: &BTreeSet<Path>) -> Value {
     let mut out = Value::Object(Map::new());
     for path in set_of {
-        let is_entry = entry_of(path).is_some();
+        let is_entry = is_entry(path);
         let key = |(i, k): (usize, &String)| if is_entry && i == 2 { k.clone() } else { format!("f:{k}") };
         let keys: Vec<String> = path.iter().enumerate().map(key).collect();
         set(&mut out, &keys, Value::Object(Map::new()));

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// Most managers of one object; the oldest that only updated are merged beyond.
+/// Most managers of one object; beyond, the entries of the oldest that only updated are dropped.
 const MANAGERS_MAX: usize = 20;
 
 /// Most entries that are accepted of a client, and that appliers make.
