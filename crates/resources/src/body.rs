@@ -26,13 +26,13 @@ pub(crate) fn read_noting(body: &[u8], content_type: &str) -> Result<(Value, Vec
     if body.len() > BODY_MAX {
         return Err(Failure::body_too_large(Some(body.len())));
     }
-    let media = content_type.split(';').next().unwrap_or("").trim();
-    if YAML.contains(&media.to_ascii_lowercase().as_str()) {
+    let media = media_type(content_type);
+    if YAML.contains(&media.as_str()) {
         let text = std::str::from_utf8(body).map_err(|_| Failure::bad_body("the body is not UTF-8"))?;
         return Ok((yaml(text)?, Vec::new()));
     }
     // Without a media type it is JSON, as API servers have it.
-    if !media.is_empty() && !media.eq_ignore_ascii_case("application/json") {
+    if !media.is_empty() && media != "application/json" {
         let shown: String = media.chars().take(100).collect();
         let message = format!(
             "the body of the request was in an unknown format ({shown:?}) - accepted media types include: application/json, \
@@ -78,6 +78,18 @@ pub(crate) enum Form {
     Partial,
 }
 
+/// The media type of a `Content-Type` without its parameters, in lower case: it compares without regard to case (RFC 9110,
+/// section 8.3.1).
+pub(crate) fn media_type(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
+}
+
+/// True for the parameter `q=0` of a range: what the client does not accept (RFC 9110, section 12.4.2).
+fn is_refused(parameter: &str) -> bool {
+    let Some((name, weight)) = parameter.split_once('=') else { return false };
+    name.trim().eq_ignore_ascii_case("q") && weight.trim().parse() == Ok(0.0_f32)
+}
+
 /// The first form of an `Accept` header that can be produced: JSON without a header, `None` when there is none.
 pub(crate) fn form(accept: &str) -> Option<Form> {
     if accept.trim().is_empty() {
@@ -85,10 +97,13 @@ pub(crate) fn form(accept: &str) -> Option<Form> {
     }
     for range in accept.split(',') {
         let mut parts = range.split(';').map(str::trim);
-        let media = parts.next().unwrap_or("");
+        let media = media_type(parts.next().unwrap_or(""));
         let parameters: Vec<_> = parts.collect();
+        if parameters.iter().any(|p| is_refused(p)) {
+            continue;
+        }
         let has = |p: &str| parameters.contains(&p);
-        match media {
+        match media.as_str() {
             "application/json" => {}
             "*/*" | "application/*" => return Some(Form::Json),
             "text/html" | "text/plain" | "text/*" => return Some(Form::Text),
@@ -152,20 +167,29 @@ mod tests {
             ("application/json;stream=watch", Form::Json),
             ("application/xml, application/*;q=0.1", Form::Json),
             ("text/x-yaml", Form::Yaml),
+            ("Application/YAML", Form::Yaml),
+            ("application/yaml;q=0, Application/JSON; Q=0.5", Form::Json),
+            ("application/json;as=Table;v=v1;g=meta.k8s.io;q=0.000, */*", Form::Json),
         ] {
             assert_eq!(form(accept), Some(expected), "{accept}");
         }
-        for accept in
-            ["application/xml", "application/vnd.kubernetes.protobuf", "image/*", "application/json;as=Graph"]
-        {
+        for accept in [
+            "application/xml",
+            "application/vnd.kubernetes.protobuf",
+            "image/*",
+            "application/json;as=Graph",
+            "*/*;q=0",
+        ] {
             assert_eq!(form(accept), None, "{accept}");
         }
     }
 
     #[test]
     fn bodies_that_cannot_be_read_say_why() {
-        let yaml = read(b"kind: Domain\nspec: { name: q7.io }\n", "application/yaml").unwrap();
-        assert_eq!(yaml["spec"]["name"], "q7.io");
+        for media in ["application/yaml", "Text/X-YAML; charset=utf-8"] {
+            let yaml = read(b"kind: Domain\nspec: { name: q7.io }\n", media).unwrap();
+            assert_eq!(yaml["spec"]["name"], "q7.io");
+        }
         let nested = "[".repeat(100_000);
         // 9 levels of 9 aliases each: 387 million values.
         let level = |n: usize| format!("l{n}: &l{n} [{}]\n", vec![format!("*l{}", n - 1); 9].join(","));

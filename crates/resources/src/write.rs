@@ -90,8 +90,8 @@ pub(crate) async fn patch(
     options: &Options,
     now: Timestamp,
 ) -> Result<Written, Failure> {
-    let media = request.content_type.split(';').next().unwrap_or("").trim();
-    match media {
+    let media = body::media_type(&request.content_type);
+    match media.as_str() {
         "application/merge-patch+json" => {
             let (patch, repeated) = body::read_noting(&request.body, "application/json")?;
             let warnings = decoded(objects, name, &duplicate(repeated), options)?;
@@ -128,9 +128,9 @@ pub(crate) async fn status(
     request: &Request,
     options: &Options,
 ) -> Result<Written, Failure> {
-    let media = request.content_type.split(';').next().unwrap_or("").trim();
+    let media = body::media_type(&request.content_type);
     let is_whole = request.method == "PUT";
-    let (mut sent, repeated) = match media {
+    let (mut sent, repeated) = match media.as_str() {
         _ if is_whole => body::read_noting(&request.body, &request.content_type)?,
         "application/merge-patch+json" => body::read_noting(&request.body, "application/json")?,
         "application/apply-patch+yaml" => body::read_noting(&request.body, "application/yaml")?,
