@@ -28,7 +28,7 @@ test("a transition is followed step by step, and a question that is open stays o
   // Without a reload: the steps appear, and the third waits for the channel.
   await expect(page.getByRole("heading", { name: `${feature} is turning off`, exact: true })).toBeVisible({ timeout: 20_000 });
   await expect(page.getByText("step 3 of 5")).toBeVisible({ timeout: 30_000 });
-  await expect(page.getByText("Left: 1: Held.")).toBeVisible();
+  await expect(page.getByText("1 left: Held.")).toBeVisible();
   await expect(page.getByText("In transition 1")).toBeVisible();
   await expectAccessible(page);
 

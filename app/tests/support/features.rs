@@ -33,12 +33,13 @@ fn view(name: &str, state: State, desired: Option<bool>) -> FeatureView {
         leader: Some("alder-main-b01e".into()),
         tasks: vec![],
         leftovers: vec![],
+        uncounted: None,
     }
 }
 
 fn left(task: Task, names: &[&str]) -> FeatureTask {
     let names: Vec<String> = names.iter().map(|n| (*n).to_string()).collect();
-    FeatureTask { task, left: Left { count: names.len() as u64, names } }
+    FeatureTask { task, left: Left { count: names.len() as u64, names }, uncounted: None }
 }
 
 #[async_trait]

@@ -16,6 +16,9 @@ pub enum StoreError {
     /// Data of this name are not known to this version of the program.
     #[error("stored data “{0}” are not known to this version")]
     UnknownData(String),
+    /// Some of the data can't be read: they were encrypted with a key that this process does not have.
+    #[error("stored data can't be read: {0}")]
+    Unreadable(String),
 }
 
 /// A running process, as it announces itself.

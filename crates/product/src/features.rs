@@ -5,7 +5,7 @@ mod registered;
 
 use super::{Services, unavailable};
 use ::features::{
-    Closed, Earlier, FEATURES, Feature, LIVE_SECONDS, Left, Process, Registered, SKEW_SECONDS, State,
+    Closed, Earlier, FEATURES, Feature, LIVE_SECONDS, Left, Process, Registered, SKEW_SECONDS, Spec, State,
     StoreError, Task, Use, downgrade_blocker, kept_until, leading, spec, upgrade_blocker,
 };
 pub use asking::{ask_feature, clean_feature};
@@ -27,21 +27,28 @@ const FEATURES_MAX: u32 = 1_000;
 fn failed(e: StoreError) -> ApiError {
     match e {
         StoreError::Unavailable(why) => unavailable(store::Error::Unavailable(why)),
-        e @ StoreError::UnknownData(_) => ApiError::unavailable(format!("{e}.")),
+        e @ (StoreError::UnknownData(_) | StoreError::Unreadable(_)) => {
+            ApiError::unavailable(format!("{e}."))
+        }
     }
 }
+
+/// What is left of data, or why that is not known.
+type Counted = Result<Left, &'static str>;
 
 /// What is left of data, each kind read once.
 async fn left<'a>(
     store: &dyn Store,
-    known: &'a mut BTreeMap<String, Left>,
+    known: &'a mut BTreeMap<String, Counted>,
     data: &str,
-) -> ApiResult<&'a Left> {
+) -> ApiResult<&'a Counted> {
     if !known.contains_key(data) {
         let left = match store.left(data).await {
-            Ok(left) => left,
+            Ok(left) => Ok(left),
             // A task of a newer version: that version counts what is left.
-            Err(StoreError::UnknownData(_)) => Left::default(),
+            Err(StoreError::UnknownData(_)) => Err("this version does not know these data"),
+            // Nothing else of the report needs it.
+            Err(StoreError::Unreadable(_)) => Err("needs the secret key"),
             Err(e) => return Err(failed(e)),
         };
         known.insert(data.to_string(), left);
@@ -51,37 +58,53 @@ async fn left<'a>(
 
 async fn tasks(
     store: &dyn Store,
-    known: &mut BTreeMap<String, Left>,
+    known: &mut BTreeMap<String, Counted>,
     tasks: Vec<Task>,
 ) -> ApiResult<Vec<FeatureTask>> {
     let mut out = Vec::with_capacity(tasks.len());
     for task in tasks {
-        let left = left(store, known, task.data()).await?.clone();
-        out.push(FeatureTask { task, left });
+        out.push(match left(store, known, task.data()).await?.clone() {
+            Ok(left) => FeatureTask { task, left, uncounted: None },
+            Err(why) => FeatureTask { task, left: Left::default(), uncounted: Some(why.into()) },
+        });
     }
     Ok(out)
 }
 
 async fn view(
     store: &dyn Store,
-    known: &mut BTreeMap<String, Left>,
+    known: &mut BTreeMap<String, Counted>,
     stored: StoredFeature,
     live: &[Process],
     now: Timestamp,
 ) -> ApiResult<FeatureView> {
+    let feature = &stored.feature;
+    let is_ours = feature.registered.is_none();
+    let tasks_now = if is_ours { tasks(store, known, feature.tasks.clone()).await? } else { Vec::new() };
+    let leftovers = tasks(store, known, off_tasks(feature)).await?;
+    Ok(shown(stored, live, (tasks_now, leftovers), now))
+}
+
+/// Tasks that would delete what is left of a feature of this version that is off.
+fn off_tasks(feature: &Feature) -> Vec<Task> {
+    let is_off = feature.state == State::Off && feature.registered.is_none();
+    spec(&feature.name).filter(|_| is_off).map(Spec::tasks).unwrap_or_default()
+}
+
+/// A row with its tasks and those of [`off_tasks`] as they were counted.
+fn shown(
+    stored: StoredFeature,
+    live: &[Process],
+    (tasks, mut leftovers): (Vec<FeatureTask>, Vec<FeatureTask>),
+    now: Timestamp,
+) -> FeatureView {
     let StoredFeature { rv, metadata, feature, created_at } = stored;
     if let Some(registered) = feature.registered.clone() {
-        return Ok(registered_view((rv, metadata, created_at), feature, &registered, now));
+        return registered_view((rv, metadata, created_at), feature, &registered, now);
     }
     let spec = spec(&feature.name);
-    let leftovers = match spec.filter(|_| feature.state == State::Off) {
-        Some(spec) => {
-            let mut all = tasks(store, known, spec.tasks()).await?;
-            all.retain(|t| t.left.count > 0);
-            all
-        }
-        None => Vec::new(),
-    };
+    let uncounted = leftovers.iter().find_map(|t| t.uncounted.clone());
+    leftovers.retain(|t| t.left.count > 0);
     let uses = live.iter().map(|p| FeatureUse {
         process: p.id.clone(),
         version: p.version.clone(),
@@ -89,7 +112,7 @@ async fn view(
         used: p.uses.get(&feature.name).copied(),
         is_fixed: p.fixed.contains_key(&feature.name),
     });
-    Ok(FeatureView {
+    FeatureView {
         rv,
         metadata,
         created_at,
@@ -98,11 +121,44 @@ async fn view(
         dynamic: spec.is_none_or(|s| s.dynamic),
         kept_until: spec.is_none().then(|| kept_until(&feature.known_by)),
         leader: leading(&feature.name, live).map(str::to_owned),
-        tasks: tasks(store, known, feature.tasks.clone()).await?,
+        tasks,
         uses: uses.collect(),
         leftovers,
+        uncounted,
         feature,
-    })
+    }
+}
+
+/// A row that was stored a moment ago, as it stands. What can't be read then is left out: an error would say that nothing
+/// was changed.
+async fn stored_view(store: &dyn Store, org: OrgId, row: StoredFeature, now: Timestamp) -> FeatureView {
+    if let Ok(view) = row_view(store, org, row.clone(), now).await {
+        return view;
+    }
+    let uncounted = |tasks: Vec<Task>| -> Vec<FeatureTask> {
+        let why = Some("the database did not respond".to_string());
+        let task = |task| FeatureTask { task, left: Left::default(), uncounted: why.clone() };
+        tasks.into_iter().map(task).collect()
+    };
+    let tasks = (uncounted(row.feature.tasks.clone()), uncounted(off_tasks(&row.feature)));
+    shown(row, &[], tasks, now)
+}
+
+/// One row as it stands, with what the live processes report about it.
+async fn row_view(
+    store: &dyn Store,
+    org: OrgId,
+    row: StoredFeature,
+    now: Timestamp,
+) -> ApiResult<FeatureView> {
+    let live = live_in(store, org, now).await?;
+    view(store, &mut BTreeMap::new(), row, &live, now).await
+}
+
+/// The live processes as an organisation sees them: they are those of the installation, whose features belong to its first
+/// organisation.
+async fn live_in(store: &dyn Store, org: OrgId, now: Timestamp) -> ApiResult<Vec<Process>> {
+    if org == OrgId::BUILT_IN { live(store, now).await } else { Ok(Vec::new()) }
 }
 
 /// The live processes. Announcements bear the time of each process's own clock: an ended one may show for as long as
@@ -120,7 +176,7 @@ fn registered_view(
     now: Timestamp,
 ) -> FeatureView {
     let listed = |tasks: Vec<Task>| -> Vec<FeatureTask> {
-        let task = |task: Task| FeatureTask { left: registered.left(task.data()), task };
+        let task = |task: Task| FeatureTask { left: registered.left(task.data()), task, uncounted: None };
         tasks.into_iter().map(task).collect()
     };
     let uses = registered.live(now).map(|u| FeatureUse {
@@ -143,6 +199,7 @@ fn registered_view(
         tasks: listed(feature.tasks.clone()),
         uses: uses.collect(),
         leftovers: if is_off { listed(registered.tasks()) } else { Vec::new() },
+        uncounted: None,
         feature,
     }
 }
@@ -153,16 +210,15 @@ fn registered_view(
 /// `Unavailable` when the store does not answer.
 pub async fn features_report(store: &dyn Store, org: OrgId, now: Timestamp) -> ApiResult<FeaturesReport> {
     let rows = store.feature_rows(org, "", FEATURES_MAX).await.map_err(unavailable)?;
-    // The processes are those of the installation, whose features belong to its first organisation.
-    let live = if org == OrgId::BUILT_IN { live(store, now).await? } else { Vec::new() };
+    let live = live_in(store, org, now).await?;
     let mut known = BTreeMap::new();
     let mut features = Vec::with_capacity(rows.len());
     for row in rows {
         features.push(view(store, &mut known, row, &live, now).await?);
     }
     let bare: Vec<_> = features.iter().map(|f| f.feature.clone()).collect();
-    let left: Vec<&str> =
-        features.iter().filter(|f| !f.leftovers.is_empty()).map(|f| f.feature.name.as_str()).collect();
+    let may_be_left = |f: &&FeatureView| !f.leftovers.is_empty() || f.uncounted.is_some();
+    let left: Vec<&str> = features.iter().filter(may_be_left).map(|f| f.feature.name.as_str()).collect();
     let version = env!("CARGO_PKG_VERSION");
     let schema_now = store::schema_version();
     let earlier = store::earlier_release().map(|(version, schema)| Earlier { version, schema, schema_now });
@@ -195,9 +251,9 @@ impl FeatureBackend for Services {
     async fn set_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView> {
         authorize(caller, Action::SetFeature)?;
         let by = (&caller.actor(), self.gates.lacks());
-        let set = ask_feature(&**self.store(), by, caller.org, draft, self.now()).await?;
+        let set = ask_feature(&**self.store(), by, caller.org, draft, self.now()).await;
         self.scanner.hub.recorded();
-        Ok(set)
+        set
     }
 
     async fn clean_feature(
@@ -208,9 +264,9 @@ impl FeatureBackend for Services {
     ) -> ApiResult<FeatureView> {
         authorize(caller, Action::CleanFeature)?;
         let (by, of) = (&caller.actor(), (name, expected));
-        let asked = clean_feature(&**self.store(), by, caller.org, of, self.now()).await?;
+        let asked = clean_feature(&**self.store(), by, caller.org, of, self.now()).await;
         self.scanner.hub.recorded();
-        Ok(asked)
+        asked
     }
 
     async fn register_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView> {

@@ -30,6 +30,9 @@ pub struct FeatureTask {
     pub task: Task,
     /// What is left.
     pub left: Left,
+    /// Why that is not known; `None`: it is.
+    #[serde(default)]
+    pub uncounted: Option<String>,
 }
 
 /// A step of a transition, for people.
@@ -54,12 +57,17 @@ pub struct FeatureStep {
 }
 
 /// A number of things with some of their names: `2: office, lab`.
-fn named(left: &Left) -> String {
-    let (n, names) = (left.count, left.names.join(", "));
-    match n.saturating_sub(left.names.len() as u64) {
-        0 if names.is_empty() => n.to_string(),
+fn listed(left: &Left) -> String {
+    named(left, "")
+}
+
+/// The same, with a word after the number: `2 left: office, lab`.
+fn named(left: &Left, word: &str) -> String {
+    let (n, names) = (format!("{}{word}", left.count), left.names.join(", "));
+    match left.count.saturating_sub(left.names.len() as u64) {
+        0 if names.is_empty() => n,
         0 => format!("{n}: {names}"),
-        more if names.is_empty() => more.to_string(),
+        _ if names.is_empty() => n,
         more => format!("{n}: {names} and {more} more"),
     }
 }
@@ -67,9 +75,10 @@ fn named(left: &Left) -> String {
 impl FeatureTask {
     /// The task and what is left: `Wait until no network claims are left: office, lab`.
     pub fn sentence(&self) -> String {
-        match self.left.count {
-            0 => self.task.words(),
-            _ => format!("{} ({})", self.task.words(), named(&self.left)),
+        match (self.left.count, &self.uncounted) {
+            (_, Some(why)) => format!("{} (leftovers unknown: {why})", self.task.words()),
+            (0, None) => self.task.words(),
+            _ => format!("{} ({})", self.task.words(), listed(&self.left)),
         }
     }
 }
@@ -101,6 +110,9 @@ pub struct FeatureView {
     pub tasks: Vec<FeatureTask>,
     /// What is stored although the feature is off.
     pub leftovers: Vec<FeatureTask>,
+    /// Why it is not known whether more is stored although the feature is off; `None`: it is known.
+    #[serde(default)]
+    pub uncounted: Option<String>,
 }
 
 impl FeatureView {
@@ -116,42 +128,46 @@ impl FeatureView {
         let value = if self.feature.state.is_used() { "On" } else { "Off" };
         let counts =
             format!("{} of {} processes report {value}", self.uses.len() - behind.len(), self.uses.len());
-        let detail = |phase: &Phase, progress: Progress, left: Option<&Left>| match phase {
-            Phase::BeginUses => "Each process begins to use it.".to_string(),
-            Phase::ClearUses if self.guards.is_empty() => "Its processes begin no new use.".to_string(),
+        let detail = |phase: &Phase, progress: Progress, task: Option<&FeatureTask>| match phase {
+            Phase::BeginUses => "Processes start using it.".to_string(),
+            Phase::ClearUses if self.guards.is_empty() => "Processes accept no new uses.".to_string(),
             Phase::ClearUses => format!("New uses are refused: {}.", self.guards),
             Phase::AwaitReports { .. } if behind.is_empty() => format!("{counts}."),
             Phase::AwaitReports { .. } => {
                 let names: Vec<_> = behind.iter().map(|u| u.process.as_str()).collect();
                 format!("{counts}. Waits for {}.", names.join(", "))
             }
-            Phase::Task(_) if progress == Progress::Done => "None is left.".to_string(),
-            Phase::Task(Task::WaitUntilGone { .. }) => match left.filter(|l| l.count > 0) {
-                Some(left) => format!("Left: {}. It goes on when they are deleted.", named(left)),
-                None => "None is left.".to_string(),
-            },
-            Phase::Task(Task::Clean { .. }) => match left.filter(|l| l.count > 0) {
-                Some(left) => format!("Left: {}. They are deleted in small batches.", named(left)),
-                None => "None is left.".to_string(),
-            },
+            Phase::Task(_) if progress == Progress::Done => "None left.".to_string(),
             Phase::Task(Task::Unknown(_)) => {
                 format!("A process of version {} knows it.", self.feature.known_by)
             }
+            Phase::Task(kind) => match task {
+                Some(FeatureTask { uncounted: Some(why), .. }) => format!("Leftovers unknown: {why}."),
+                Some(FeatureTask { left, .. }) if left.count > 0 => {
+                    let is_wait = matches!(kind, Task::WaitUntilGone { .. });
+                    let next = match is_wait {
+                        true => "Continues once they are deleted.",
+                        false => "They are deleted in small batches.",
+                    };
+                    format!("{}. {next}", named(left, " left"))
+                }
+                _ => "None left.".to_string(),
+            },
             Phase::Finish(state) => format!("The state becomes {}.", state.as_str()),
         };
         let step = |s: ::features::TransitionStep| {
             let task = self.tasks.iter().find(|t| s.phase == Phase::Task(t.task.clone()));
-            let left = task.filter(|_| s.progress != Progress::Done).map(|t| t.left.clone());
+            let task = task.filter(|_| s.progress != Progress::Done);
             let is_wait = !matches!(s.phase, Phase::Task(Task::Clean { .. }) | Phase::Finish(_));
             FeatureStep {
                 title: s.phase.words(),
-                detail: detail(&s.phase, s.progress, left.as_ref()),
+                detail: detail(&s.phase, s.progress, task),
                 progress: s.progress,
                 is_wait,
                 since: s.since,
                 done_at: s.done_at,
                 took_seconds: s.took().map(|t| t.as_secs()),
-                left,
+                left: task.filter(|t| t.uncounted.is_none()).map(|t| t.left.clone()),
             }
         };
         steps(&self.feature, !behind.is_empty()).into_iter().map(step).collect()
@@ -187,7 +203,8 @@ impl FeatureView {
             ));
         }
         let behind = self.waits_for();
-        if !behind.is_empty() {
+        // Outside of a transition nothing waits: a flag that fixes the feature in one process is a decision.
+        if self.feature.state.is_transition() && !behind.is_empty() {
             let names: Vec<_> = behind.iter().map(|u| u.process.as_str()).collect();
             let value = if self.feature.state.is_used() { "Off" } else { "On" };
             let fixed: Vec<_> = behind.iter().filter(|u| u.is_fixed).map(|u| u.process.as_str()).collect();
@@ -288,4 +305,54 @@ pub trait FeatureBackend: Send + Sync + 'static {
         name: &str,
         expected: Option<LogPosition>,
     ) -> ApiResult<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::features::spec;
+
+    #[test]
+    fn a_process_with_another_value_asks_for_attention_in_a_transition_alone() {
+        let at = Timestamp::UNIX_EPOCH;
+        let one_use = |process: &str, used: bool| FeatureUse {
+            process: process.into(),
+            version: "0.1.0".into(),
+            seen_at: at,
+            used: Some(used),
+            is_fixed: !used,
+        };
+        let mut view = FeatureView {
+            rv: LogPosition(1),
+            metadata: "{}".into(),
+            created_at: at,
+            feature: Feature::new(spec("doh-server").unwrap(), "0.1.0", at),
+            title: String::new(),
+            guards: String::new(),
+            dynamic: true,
+            kept_until: None,
+            uses: vec![one_use("one", true), one_use("two", false)],
+            leader: Some("one".into()),
+            tasks: Vec::new(),
+            leftovers: Vec::new(),
+            uncounted: None,
+        };
+        assert_eq!(view.attention(), None, "a flag fixes it in one process");
+        view.feature.state = State::TurningOn;
+        let words = view.attention().unwrap();
+        assert!(words.contains("waits for two") && words.contains("--feature doh-server=off"), "{words}");
+        // Data that can't be read are not said to be gone.
+        let task = Task::WaitUntilGone { data: "channels/slack".into() };
+        (view.feature.state, view.feature.cleared_at) = (State::TurningOff, Some(at));
+        view.feature.tasks = vec![task.clone()];
+        view.uses.clear();
+        let (left, uncounted) = (Left { count: 2, names: vec!["a".into()] }, None);
+        view.tasks = vec![FeatureTask { task, left, uncounted }];
+        let detail = |view: &FeatureView| view.steps()[2].detail.clone();
+        assert_eq!(detail(&view), "2 left: a and 1 more. Continues once they are deleted.");
+        view.tasks[0].left = Left::default();
+        assert_eq!(detail(&view), "None left.");
+        view.tasks[0].uncounted = Some("needs the secret key".into());
+        assert_eq!(detail(&view), "Leftovers unknown: needs the secret key.");
+    }
 }

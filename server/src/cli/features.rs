@@ -268,6 +268,45 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn channels_that_cannot_be_read_are_not_counted_and_a_change_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().to_str().unwrap();
+        let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+        let store = place::open(folder.path(), None, Some(key)).await.unwrap();
+        let now = Timestamp::now();
+        let runner = Runner::new(store.clone(), ::features::Gates::default(), "one".into(), "0.1.0", now);
+        runner.tick(now).await.unwrap();
+        let target = model::notify::Target::Slack { url: "https://hooks.example/a".into() };
+        let channel =
+            model::notify::Channel { id: "c".into(), name: "Operations".into(), target, created_at: now };
+        store.save_channel(OrgId::BUILT_IN, &channel, now).await.unwrap();
+        // Without the key that the channel was encrypted with.
+        let ask = async |words: [&str; 2]| {
+            let line = ["features", words[0], words[1], "--data", data];
+            run(Line::try_parse_from(line).unwrap().args, false).await.map_err(|e| e.to_string())
+        };
+        let bare = place::open(folder.path(), None, None).await.unwrap();
+        let stands = async || one(&*bare, "alerts-slack").await.unwrap();
+        for (word, desired) in [("off", Some(false)), ("default", None), ("off", Some(false))] {
+            ask([word, "alerts-slack"]).await.unwrap();
+            assert_eq!(stands().await.feature.desired, desired);
+        }
+        runner.tick(now + jiff::SignedDuration::from_secs(1)).await.unwrap();
+        let turning = stands().await;
+        assert_eq!(turning.feature.state, State::TurningOff);
+        let waits = turning.tasks[0].sentence();
+        assert!(waits.ends_with("(leftovers unknown: needs the secret key)"), "{waits}");
+        assert!(turning.steps().iter().any(|s| s.detail.starts_with("Leftovers unknown")));
+        let row = store.feature_rows(OrgId::BUILT_IN, "alerts-s", 1).await.unwrap().remove(0);
+        let off = ::features::Feature { state: State::Off, tasks: Vec::new(), ..row.feature };
+        assert!(store.write_feature(row.rv.0, &off, now).await.unwrap());
+        let found = stands().await;
+        assert_eq!((found.leftovers.len(), found.uncounted.as_deref()), (0, Some("needs the secret key")));
+        assert!(line(&found).ends_with("leftovers unknown: needs the secret key"), "{}", line(&found));
+        assert_eq!(one(&*store, "alerts-slack").await.unwrap().leftovers.len(), 1);
+    }
+
+    #[tokio::test]
     async fn what_needs_a_setting_is_not_turned_on_without_it() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().to_str().unwrap();
@@ -294,7 +333,8 @@ mod tests {
         // One runs without them.
         process(lacks(|_| false)).tick(now).await.unwrap();
         let refused = on("alerts-email").await.unwrap_err();
-        assert!(refused.contains("DOMAINSCOPE_SMTP_URL") && refused.contains("one"), "{refused}");
+        assert!(refused.contains("DOMAINSCOPE_SMTP_URL, which the process one does not have"), "{refused}");
+        assert!(refused.ends_with("s ago: if it has ended, try again in a minute."), "{refused}");
         on("doh-server").await.unwrap();
         on("open-tools").await.unwrap();
         // Its default turns it on too.

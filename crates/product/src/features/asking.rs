@@ -1,7 +1,7 @@
 //! What people ask of features: on, off, the default, or a clean-up. Pages, REST, the resource API and the command line all
 //! end here.
 
-use super::{FEATURES_MAX, features_report, live, registered, unknown};
+use super::{FEATURES_MAX, live, registered, row_view, stored_view, unknown};
 use crate::unavailable;
 use ::features::{Feature, State, spec};
 use model::Timestamp;
@@ -9,7 +9,7 @@ use model::account::Actor;
 use model::ids::{LogPosition, OrgId};
 use service::{ApiError, ApiResult, FeatureDraft, FeatureView};
 use std::collections::BTreeSet;
-use store::{FeatureWrite, Store};
+use store::{FeatureWrite, Store, StoredFeature};
 
 /// Refuses to turn a feature on that a live process could not serve for want of a setting. While none is live, the
 /// settings of the process that asks count.
@@ -20,9 +20,16 @@ async fn check_settings(
 ) -> ApiResult<()> {
     let Some(spec) = spec(name).filter(|s| !s.needs.is_empty()) else { return Ok(()) };
     let live = live(store, now).await?;
-    let lacking = live
-        .iter()
-        .find_map(|p| Some((format!(", which the process {} does not have", p.id), spec.missing(&p.lacks)?)));
+    let lacking = live.iter().find_map(|p| {
+        let missing = spec.missing(&p.lacks)?;
+        // One that was killed counts as live for a while.
+        let age = now.duration_since(p.seen_at).as_secs().max(0);
+        let whose = format!(
+            ", which the process {} does not have. It was last seen {age} s ago: if it has ended, try again in a minute",
+            p.id
+        );
+        Some((whose, missing))
+    });
     let lacking = match lacking {
         None if live.is_empty() => {
             spec.missing(lacks).map(|s| (", and no server runs that has it".into(), s))
@@ -68,8 +75,8 @@ pub async fn ask_feature(
 ) -> ApiResult<FeatureView> {
     let FeatureDraft { name, desired, expected, metadata, declared, dry_run } = draft.clone();
     declared.as_ref().map_or(Ok(()), registered::check_declared)?;
-    let rows = store.feature_rows(org, "", FEATURES_MAX).await.map_err(unavailable)?;
-    let stored = rows.iter().map(|r| &r.feature).find(|f| f.name == name).ok_or_else(|| unknown(&name))?;
+    let mut row = one(store, org, &name).await?;
+    let stored = &row.feature;
     let mut asked = Feature { desired, ..stored.clone() };
     if let Some(declared) = declared.as_ref().filter(|_| asked.registered.is_some()) {
         asked.declare(declared);
@@ -82,23 +89,21 @@ pub async fn ask_feature(
     }
     if !dry_run {
         let write = FeatureWrite { name: name.clone(), desired, expected, metadata, declared };
-        store.set_feature(by, org, &write, now).await.map_err(|e| failed(&name, e))?;
+        let set = store.set_feature(by, org, &write, now).await.map_err(|e| failed(&name, e))?;
+        return Ok(stored_view(store, org, set, now).await);
     }
-    let mut found = one(store, org, &name, now).await?;
-    if dry_run {
-        if expected.is_some_and(|rv| rv != found.rv) {
-            return Err(changed(&name));
-        }
-        found.feature.ask(desired, &by.who, now);
-        if let Some(declared) = draft.declared.as_ref().filter(|_| found.feature.registered.is_some()) {
-            found.feature.declare(declared);
-        }
-        found.feature.settle(now);
-        if let Some(metadata) = &draft.metadata {
-            found.metadata.clone_from(metadata);
-        }
+    if expected.is_some_and(|rv| rv != row.rv) {
+        return Err(changed(&name));
     }
-    Ok(found)
+    row.feature.ask(desired, &by.who, now);
+    if let Some(declared) = declared.as_ref().filter(|_| row.feature.registered.is_some()) {
+        row.feature.declare(declared);
+    }
+    row.feature.settle(now);
+    if let Some(metadata) = metadata {
+        row.metadata = metadata;
+    }
+    row_view(store, org, row, now).await
 }
 
 /// Begins to delete what is left of a feature that is off, without turning it on, and returns where it stands. Nothing is
@@ -114,7 +119,8 @@ pub async fn clean_feature(
     (name, expected): (&str, Option<LogPosition>),
     now: Timestamp,
 ) -> ApiResult<FeatureView> {
-    let found = one(store, org, name, now).await?;
+    let row = one(store, org, name).await?;
+    let found = row_view(store, org, row, now).await?;
     if expected.is_some_and(|rv| rv != found.rv) {
         return Err(changed(name));
     }
@@ -134,18 +140,17 @@ pub async fn clean_feature(
             "{name} is {state}: turn it off, which deletes what it stored."
         )));
     }
-    if found.feature.state != State::Off || found.leftovers.is_empty() {
+    if found.feature.state != State::Off || (found.leftovers.is_empty() && found.uncounted.is_none()) {
         return Ok(found);
     }
     let begun = store.clean_feature(by, org, (name, expected), &spec.tasks(), now).await;
-    begun.map_err(|e| failed(name, e))?;
-    one(store, org, name, now).await
+    Ok(stored_view(store, org, begun.map_err(|e| failed(name, e))?, now).await)
 }
 
-/// Where a feature stands.
-async fn one(store: &dyn Store, org: OrgId, name: &str, now: Timestamp) -> ApiResult<FeatureView> {
-    let report = features_report(store, org, now).await?;
-    report.features.into_iter().find(|f| f.feature.name == name).ok_or_else(|| unknown(name))
+/// The row of a feature.
+async fn one(store: &dyn Store, org: OrgId, name: &str) -> ApiResult<StoredFeature> {
+    let rows = store.feature_rows(org, "", FEATURES_MAX).await.map_err(unavailable)?;
+    rows.into_iter().find(|r| r.feature.name == name).ok_or_else(|| unknown(name))
 }
 
 fn changed(name: &str) -> ApiError {

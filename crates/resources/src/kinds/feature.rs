@@ -243,6 +243,7 @@ fn deleted(org: OrgId, namespace: &str, rv: LogPosition, kept: &Value) -> Option
         leader: None,
         tasks: Vec::new(),
         leftovers: Vec::new(),
+        uncounted: None,
     };
     Some(object(org, namespace, &view))
 }

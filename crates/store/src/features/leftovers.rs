@@ -135,11 +135,13 @@ pub(super) async fn left(
         _ => return Err(StoreError::UnknownData(data.into())),
     };
     let mut left = Tally::default();
+    let mut unreadable = None;
     let each = db.each(sql, args![], |r| {
         let name = if kind.is_empty() {
             r.text(1)?
         } else {
-            let channel = read_channel(key, OrgId(r.int(0)?), &r.text(2)?, r.text(1)?)?;
+            let channel = read_channel(key, OrgId(r.int(0)?), &r.text(2)?, r.text(1)?);
+            let channel = channel.inspect_err(|e| unreadable = Some(e.to_string()))?;
             if channel.target.kind() != kind {
                 return Ok(());
             }
@@ -148,6 +150,9 @@ pub(super) async fn left(
         left.add(OrgId(r.int(0)?), name);
         Ok(())
     });
-    each.await.map_err(failed)?;
-    Ok(left.done())
+    match (each.await, unreadable) {
+        (Ok(()), _) => Ok(left.done()),
+        (Err(_), Some(why)) => Err(StoreError::Unreadable(why)),
+        (Err(e), None) => Err(failed(e)),
+    }
 }

@@ -34,6 +34,9 @@ pub(super) fn line(f: &FeatureView) -> String {
     if let Some(why) = f.attention() {
         line.push_str(&format!("\n  {why}"));
     }
+    if let Some(why) = &f.uncounted {
+        line.push_str(&format!("\n  leftovers unknown: {why}"));
+    }
     let steps = f.steps();
     for (n, step) in steps.iter().enumerate() {
         let when = match (step.progress, step.since, step.done_at, step.took_seconds) {
@@ -117,6 +120,7 @@ pub(crate) fn feature_json(f: &FeatureView) -> serde_json::Value {
         "steps": f.steps().iter().map(step_json).collect::<Vec<_>>(),
         "tasks": tasks(&f.tasks),
         "leftovers": tasks(&f.leftovers),
+        "leftovers_unknown": f.uncounted,
         "attention": f.attention(),
     })
 }

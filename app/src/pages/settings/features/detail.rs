@@ -105,6 +105,7 @@ fn state(f: &FeatureView, now: Timestamp) -> AnyView {
         fact("Registered by", format!("{by}, through the resource API"))
     });
     let guards = (!f.guards.is_empty()).then(|| fact("While off", format!("No {}.", f.guards)));
+    let uncounted = f.uncounted.as_ref().map(|why| fact("Leftovers", format!("unknown: {why}")));
     let leader = (!is_registered(f)).then(|| {
         let leader = f.leader.clone().unwrap_or_else(|| "none: no process runs that could".into());
         fact("Leader", view! { <span class="mono">{leader}</span> })
@@ -117,7 +118,7 @@ fn state(f: &FeatureView, now: Timestamp) -> AnyView {
                 {fact("Changed", view! { <Ago at=changed now=now/> })}
                 {registered}{guards}
                 {fact("Since", f.feature.since.clone())}
-                {leader}
+                {leader}{uncounted}
             </dl>
         </section>
     }
