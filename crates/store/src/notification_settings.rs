@@ -181,6 +181,9 @@ pub(crate) async fn delete<T: Setting>(
     let Some(row) = tx.row(sql, args![org.0, T::KIND, id]).await? else { return Ok(false) };
     if T::KIND == Channel::KIND {
         outbox::close_channel(&mut tx, org, id, at).await?;
+        // The result of its last test would be a leftover of its feature.
+        let test = format!("channel-test/{id}");
+        tx.execute("DELETE FROM settings WHERE org = $1 AND key = $2", args![org.0, test]).await?;
     }
     if T::KIND == Maintenance::KIND {
         outbox::release_held(&mut tx, org, None, at).await?;

@@ -223,7 +223,12 @@ pub async fn channels_and_rules_belong_to_one_organisation(place: &Place) {
             .unwrap();
     }
     assert_eq!(s.failed_notifications(Some(ONE), 9).await.unwrap().len(), 1);
+    for id in ["a", "b"] {
+        s.set_setting(ONE, &format!("channel-test/{id}"), "{}", now()).await.unwrap();
+    }
     assert!(s.delete_channel(&Actor::system(), ONE, "a", now()).await.unwrap());
+    assert_eq!(s.setting(ONE, "channel-test/a").await.unwrap(), None, "the result of its test goes, too");
+    assert!(s.setting(ONE, "channel-test/b").await.unwrap().is_some());
     assert_eq!(s.outbox_stats().await.unwrap(), store::OutboxStats::default());
     assert!(lease(&*s, later(9999)).await.is_empty());
     for m in s.message_statuses(ONE, &[n.id, second.id]).await.unwrap() {
