@@ -92,15 +92,17 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
     }
 
     /// Reads what is stored, sets the gates, announces this process, and carries on the transitions it leads as far as
-    /// they go.
+    /// they go. What keeps one feature from going on keeps no other, and no duty.
     ///
     /// # Errors
-    /// When the store does not answer; the next call goes on.
+    /// When the store does not answer, or the first of the features that could not go on, by name; the next call tries
+    /// again.
     pub async fn tick(&self, now: Timestamp) -> Result<Tick, StoreError> {
         let mut finished = Vec::new();
         let mut stored = self.stored(now).await?;
         let mut live = Vec::new();
         let mut cleans = Cleans { left: CLEANS_MAX, since: Instant::now() };
+        let mut failed: Vec<(String, StoreError)> = Vec::new();
         for _ in 0..STEPS_MAX {
             let features: Vec<_> = stored.iter().map(|s| s.feature.clone()).collect();
             self.gates.close(&features);
@@ -117,10 +119,11 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
                     }
                     continue;
                 }
-                if leading(&next.name, &live) != Some(self.id.as_str()) {
+                let has_failed = failed.iter().any(|(name, _)| *name == next.name);
+                if has_failed || leading(&next.name, &live) != Some(self.id.as_str()) {
                     continue;
                 }
-                match self.carry_on(&mut next, &live, &mut cleans, now).await {
+                match self.carry_on((&mut next, s.rv), &live, &mut cleans, now).await {
                     Ok(true) => {}
                     // The next announcement says so, and a process that knows the task leads.
                     Err(StoreError::UnknownData(_)) => {
@@ -128,7 +131,10 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
                         continue;
                     }
                     Ok(false) => continue,
-                    Err(e) => return Err(e),
+                    Err(e) => {
+                        failed.push((next.name, e));
+                        continue;
+                    }
                 }
                 if self.store.write_feature(s.rv, &next, now).await? && !next.state.is_transition() {
                     finished.push(next);
@@ -145,6 +151,9 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             duty.set(holder == Some(self.id.as_str()));
         }
         self.settle_elsewhere(&live, now).await?;
+        if let Some((name, e)) = failed.into_iter().next() {
+            return Err(e.of(&name));
+        }
         Ok(Tick { features: stored.into_iter().map(|s| s.feature).collect(), live: live.len(), finished })
     }
 
@@ -222,10 +231,10 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         features.iter().filter(is_unable).map(|f| f.name.clone()).collect()
     }
 
-    /// One step; true when the feature changed and is to be written.
+    /// One step of a feature at a position; true when it changed and is to be written.
     async fn carry_on(
         &self,
-        feature: &mut Feature,
+        (feature, rv): (&mut Feature, i64),
         live: &[Process],
         cleans: &mut Cleans,
         now: Timestamp,
@@ -249,7 +258,8 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             }
             Step::Run(Task::Clean { data }) => {
                 while cleans.may_begin() {
-                    if self.store.clean(data, now).await? == 0 {
+                    // Of a feature that was turned on again meanwhile nothing is deleted, and this write finds that, too.
+                    if self.store.clean((&feature.name, rv), data, now).await? == 0 {
                         feature.task_done(now);
                         return Ok(true);
                     }

@@ -21,6 +21,18 @@ pub enum StoreError {
     Unreadable(String),
 }
 
+impl StoreError {
+    /// The error with the name of the feature that it is about.
+    pub(crate) fn of(self, feature: &str) -> Self {
+        let named = |why: String| format!("{feature}: {why}");
+        match self {
+            StoreError::Unavailable(why) => StoreError::Unavailable(named(why)),
+            StoreError::UnknownData(data) => StoreError::UnknownData(named(data)),
+            StoreError::Unreadable(why) => StoreError::Unreadable(named(why)),
+        }
+    }
+}
+
 /// A running process, as it announces itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
@@ -89,8 +101,9 @@ pub trait FeatureStore: Send + Sync {
     async fn retire(&self, id: Option<&str>, unseen_since: Timestamp) -> Result<(), StoreError>;
     /// Processes that announced themselves after an instant, by identity.
     async fn processes(&self, since: Timestamp) -> Result<Vec<Process>, StoreError>;
-    /// Deletes some of the data; how many. 0 means that none are left.
-    async fn clean(&self, data: &str, now: Timestamp) -> Result<u64, StoreError>;
+    /// Deletes some of the data of a feature while that is turning off at this position; how many. 0 means that none are
+    /// left, or that the feature was written since.
+    async fn clean(&self, of: (&str, i64), data: &str, now: Timestamp) -> Result<u64, StoreError>;
     /// What is left of the data.
     async fn left(&self, data: &str) -> Result<Left, StoreError>;
 }

@@ -84,6 +84,37 @@ fn a_process_that_deletes_for_long_announces_itself_and_lets_people_change_their
 }
 
 #[test]
+fn nothing_is_deleted_once_another_process_turned_it_on_again() {
+    const NAME: &str = "domain-connect-apply";
+    let mut w = World::new(2);
+    w.store.put("connect-links", 400);
+    w.store.want_in_clean(NAME);
+    w.store.desire(NAME, Some(false));
+    w.settle();
+    assert_eq!((w.state(NAME), w.store.count("connect-links")), (State::On, 390), "one step was under way");
+}
+
+#[test]
+fn what_keeps_one_feature_from_going_on_keeps_no_other() {
+    let mut w = World::new(1);
+    w.store.put("connect-links", 1);
+    w.store.set_failing("connect-links");
+    let duty = w.members[0].runner.duty("prune");
+    for name in ["domain-connect-apply", "doh-server", "open-tools"] {
+        w.store.desire(name, Some(false));
+    }
+    let mut failed = Vec::new();
+    for _ in 0..5 {
+        w.now += SignedDuration::from_secs(1);
+        failed.extend(now_or_never(w.members[0].runner.tick(w.now)).err().map(|e| e.to_string()));
+    }
+    assert!(!failed.is_empty() && failed.iter().all(|e| e.contains("domain-connect-apply: ")), "{failed:?}");
+    assert_eq!((w.state("doh-server"), w.state("open-tools")), (State::Off, State::Off));
+    assert_eq!(w.state("domain-connect-apply"), State::TurningOff);
+    assert!(duty.is_held());
+}
+
+#[test]
 fn a_clean_up_deletes_what_is_left_and_turns_nothing_on() {
     const NAME: &str = "domain-connect-apply";
     let tasks = spec(NAME).unwrap().tasks();

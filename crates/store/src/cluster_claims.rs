@@ -184,8 +184,23 @@ pub(crate) async fn delete(
     now: Timestamp,
 ) -> Result<std::result::Result<StoredClusterClaim, IdentityRule>> {
     let mut tx = db.begin().await?;
-    lock_identity(&mut tx, db).await?;
-    let Some(old) = claim_in(&mut tx, name).await? else {
+    let gone = delete_in(&mut tx, db, by, (name, expected), now).await?;
+    if gone.is_ok() {
+        tx.commit().await?;
+    }
+    Ok(gone)
+}
+
+/// The same, within a transaction.
+pub(crate) async fn delete_in(
+    tx: &mut Tx,
+    db: &Db,
+    by: &Actor,
+    (name, expected): (&str, Option<LogPosition>),
+    now: Timestamp,
+) -> Result<std::result::Result<StoredClusterClaim, IdentityRule>> {
+    lock_identity(tx, db).await?;
+    let Some(old) = claim_in(tx, name).await? else {
         return Err(Error::NotFound);
     };
     if expected.is_some_and(|rv| rv != old.rv) {
@@ -194,15 +209,14 @@ pub(crate) async fn delete(
     if name == ID_CLAIM {
         return Ok(Err(IdentityRule::IsRequired));
     }
-    let members = if name == CLUSTERSET_CLAIM { agents_in(&mut tx).await? } else { 0 };
+    let members = if name == CLUSTERSET_CLAIM { agents_in(tx).await? } else { 0 };
     if members > 0 {
         return Ok(Err(IdentityRule::HasAgents(members)));
     }
     tx.execute("DELETE FROM cluster_claims WHERE name = $1", args![name]).await?;
     let line = (name.to_string(), Some(old.value.clone()), None);
-    audit::append(&mut tx, (OrgId::BUILT_IN, by, now), "cluster.claim", &[line]).await?;
-    let rv = logged(&mut tx, name, Op::Delete, now).await?;
-    tombstone_rows(&mut tx, vec![(rv, json(&old)?)]).await?;
-    tx.commit().await?;
+    audit::append(tx, (OrgId::BUILT_IN, by, now), "cluster.claim", &[line]).await?;
+    let rv = logged(tx, name, Op::Delete, now).await?;
+    tombstone_rows(tx, vec![(rv, json(&old)?)]).await?;
     Ok(Ok(StoredClusterClaim { rv, ..old }))
 }

@@ -270,6 +270,14 @@ impl Db {
             Db::Postgres(_) => " FOR UPDATE SKIP LOCKED",
         }
     }
+
+    /// The lock of a row that must stay as it is until the commit; others may read it so, too.
+    pub(crate) fn for_share(&self) -> &'static str {
+        match self {
+            Db::Sqlite { .. } => "",
+            Db::Postgres(_) => " FOR SHARE",
+        }
+    }
 }
 
 /// A writing transaction; dropped without [`Tx::commit`] it leaves nothing behind.

@@ -3,7 +3,7 @@
 pub mod world;
 
 use async_trait::async_trait;
-use features::{Feature, FeatureStore, Left, Process, StoreError, Stored};
+use features::{Feature, FeatureStore, Left, Process, State, StoreError, Stored};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -19,6 +19,18 @@ struct Inner {
     elsewhere: BTreeMap<i64, Feature>,
     elsewhere_reads: usize,
     unknown: BTreeSet<String>,
+    failing: BTreeSet<String>,
+    /// Turned on again while it is cleaned.
+    wanted_in_clean: Option<String>,
+}
+
+impl Inner {
+    fn known(&self, data: &str) -> Result<()> {
+        if self.failing.contains(data) {
+            return Err(StoreError::Unavailable("it does not answer".into()));
+        }
+        if self.unknown.contains(data) { Err(StoreError::UnknownData(data.into())) } else { Ok(()) }
+    }
 }
 
 /// The store.
@@ -34,6 +46,16 @@ impl Memory {
     /// Data of this name are those of another version.
     pub fn set_unknown(&self, data: &str) {
         self.0.lock().unwrap().unknown.insert(data.into());
+    }
+
+    /// Data of this name can't be read or deleted.
+    pub fn set_failing(&self, data: &str) {
+        self.0.lock().unwrap().failing.insert(data.into());
+    }
+
+    /// Turns a feature on again with the first deletion of its data.
+    pub fn want_in_clean(&self, name: &str) {
+        self.0.lock().unwrap().wanted_in_clean = Some(name.into());
     }
 
     /// Writes a feature that is there, as another version would.
@@ -126,20 +148,23 @@ impl FeatureStore for Memory {
         let inner = self.0.lock().unwrap();
         Ok(inner.processes.values().filter(|p| p.seen_at > since).cloned().collect())
     }
-    async fn clean(&self, data: &str, _: Timestamp) -> Result<u64> {
+    async fn clean(&self, (name, rv): (&str, i64), data: &str, _: Timestamp) -> Result<u64> {
         let mut inner = self.0.lock().unwrap();
-        if inner.unknown.contains(data) {
-            return Err(StoreError::UnknownData(data.into()));
+        inner.known(data)?;
+        let is_it = |s: &Stored| s.rv == rv && s.feature.state == State::TurningOff;
+        if !inner.features.get(name).is_some_and(is_it) {
+            return Ok(0);
         }
         let n = inner.data.entry(data.into()).or_default();
         let gone = (*n).min(10);
         *n -= gone;
+        let wanted = inner.wanted_in_clean.take_if(|wanted| wanted.as_str() == name);
+        drop(inner);
+        wanted.into_iter().for_each(|name| self.desire(&name, Some(true)));
         Ok(gone)
     }
     async fn left(&self, data: &str) -> Result<Left> {
-        if self.0.lock().unwrap().unknown.contains(data) {
-            return Err(StoreError::UnknownData(data.into()));
-        }
+        self.0.lock().unwrap().known(data)?;
         Ok(Left { count: self.count(data), names: Vec::new() })
     }
 }

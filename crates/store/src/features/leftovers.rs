@@ -4,9 +4,10 @@ use super::lifecycle::failed;
 use crate::alerts::read_channel;
 use crate::api::{Error, Result};
 use crate::cluster_claims;
-use crate::db::{Db, args};
+use crate::codec::read_json;
+use crate::db::{Db, Tx, args};
 use crate::seal::SecretKey;
-use ::features::{Left, StoreError};
+use ::features::{Feature, Left, State, StoreError};
 use ::fleet::CLUSTERSET_CLAIM;
 use jiff::Timestamp;
 use model::account::Actor;
@@ -43,8 +44,33 @@ impl Tally {
     }
 }
 
-/// Deletes some of the data; how many. 0 means that none are left.
-pub(super) async fn clean(db: &Db, data: &str, now: Timestamp) -> std::result::Result<u64, StoreError> {
+/// Deletes some of the data of a feature that is turning off at a position; how many. 0 means that none are left, or that
+/// the feature was written since: it may be on again.
+pub(super) async fn clean(
+    db: &Db,
+    of: (&str, i64),
+    data: &str,
+    now: Timestamp,
+) -> std::result::Result<u64, StoreError> {
+    let mut tx = db.begin().await.map_err(failed)?;
+    if !is_turning_off(&mut tx, db, of).await.map_err(failed)? {
+        return Ok(0);
+    }
+    let gone = clean_in(&mut tx, db, data, now).await?;
+    tx.commit().await.map_err(failed)?;
+    Ok(gone)
+}
+
+/// Whether a feature is turning off at a position. Who turns it on waits until the transaction ends.
+async fn is_turning_off(tx: &mut Tx, db: &Db, (name, rv): (&str, i64)) -> Result<bool> {
+    let lock = db.for_share();
+    let sql = format!("SELECT json FROM features WHERE org = $1 AND name = $2 AND rv = $3{lock}");
+    let Some(row) = tx.row(sql, args![OrgId::BUILT_IN.0, name, rv]).await? else { return Ok(false) };
+    let feature: Feature = read_json(&row.text(0)?)?;
+    Ok(feature.state == State::TurningOff)
+}
+
+async fn clean_in(tx: &mut Tx, db: &Db, data: &str, now: Timestamp) -> std::result::Result<u64, StoreError> {
     let sql = match data {
         "connect-links" => {
             "DELETE FROM connect_links WHERE token_hash IN (SELECT token_hash FROM connect_links LIMIT $1)"
@@ -52,7 +78,7 @@ pub(super) async fn clean(db: &Db, data: &str, now: Timestamp) -> std::result::R
         "released-prefixes" => {
             "DELETE FROM prefixes WHERE id IN (SELECT id FROM prefixes WHERE released_at IS NOT NULL LIMIT $1)"
         }
-        "listed-blocks" => return clean_blocks(db).await.map_err(failed),
+        "listed-blocks" => return clean_blocks(tx).await.map_err(failed),
         // Results of tests of channels that were removed.
         "channel-tests" => {
             "DELETE FROM settings WHERE (org, key) IN (SELECT org, key FROM settings s WHERE key LIKE 'channel-test/%' \
@@ -61,7 +87,7 @@ pub(super) async fn clean(db: &Db, data: &str, now: Timestamp) -> std::result::R
         }
         "agent-questions" => "DELETE FROM agent_work WHERE id IN (SELECT id FROM agent_work LIMIT $1)",
         // An empty set: its last member was revoked before.
-        "fleet-set" => return clean_set(db, now).await.map_err(failed),
+        "fleet-set" => return clean_set(tx, db, now).await.map_err(failed),
         // With it goes what was refused.
         "fleet-key" => {
             "DELETE FROM settings WHERE (org, key) IN (SELECT org, key FROM settings \
@@ -75,23 +101,20 @@ pub(super) async fn clean(db: &Db, data: &str, now: Timestamp) -> std::result::R
         }
         other => return Err(StoreError::UnknownData(other.into())),
     };
-    db.write(sql, args![CLEAN_STEP]).await.map_err(failed)
+    tx.execute(sql, args![CLEAN_STEP]).await.map_err(failed)
 }
 
 /// Deletes blocks that organisations list, with a version of the index: processes keep them in memory.
-async fn clean_blocks(db: &Db) -> Result<u64> {
-    let mut tx = db.begin().await?;
+async fn clean_blocks(tx: &mut Tx) -> Result<u64> {
     tx.execute("UPDATE space_head SET version = version + 1 WHERE id = 1", args![]).await?;
     let sql =
         "DELETE FROM network_blocks WHERE (org, prefix) IN (SELECT org, prefix FROM network_blocks LIMIT $1)";
-    let gone = tx.execute(sql, args![CLEAN_STEP]).await?;
-    tx.commit().await?;
-    Ok(gone)
+    tx.execute(sql, args![CLEAN_STEP]).await
 }
 
 /// Leaves the set, with its entry of the log; how many sets that were. While members are left it stays.
-async fn clean_set(db: &Db, now: Timestamp) -> Result<u64> {
-    match cluster_claims::delete(db, &Actor::system(), (CLUSTERSET_CLAIM, None), now).await {
+async fn clean_set(tx: &mut Tx, db: &Db, now: Timestamp) -> Result<u64> {
+    match cluster_claims::delete_in(tx, db, &Actor::system(), (CLUSTERSET_CLAIM, None), now).await {
         Ok(Ok(_)) => Ok(1),
         Ok(Err(_)) | Err(Error::NotFound) => Ok(0),
         Err(e) => Err(e),

@@ -74,8 +74,13 @@ impl FeatureStore for Database {
         read.await.map_err(failed)
     }
 
-    async fn clean(&self, data: &str, now: Timestamp) -> std::result::Result<u64, StoreError> {
-        leftovers::clean(&self.db, data, now).await
+    async fn clean(
+        &self,
+        of: (&str, i64),
+        data: &str,
+        now: Timestamp,
+    ) -> std::result::Result<u64, StoreError> {
+        leftovers::clean(&self.db, of, data, now).await
     }
 
     async fn left(&self, data: &str) -> std::result::Result<Left, StoreError> {

@@ -75,8 +75,8 @@ impl FeatureStore for Mortal {
     async fn processes(&self, since: Timestamp) -> Result<Vec<Process>> {
         self.inner.processes(since).await
     }
-    async fn clean(&self, data: &str, now: Timestamp) -> Result<u64> {
-        let n = self.inner.clean(data, now).await?;
+    async fn clean(&self, of: (&str, i64), data: &str, now: Timestamp) -> Result<u64> {
+        let n = self.inner.clean(of, data, now).await?;
         self.pass(|m| matches!(m, Moment::Cleaned(d) if d == data)).await;
         Ok(n)
     }

@@ -41,6 +41,11 @@ pub async fn leftovers_of_each_feature_are_deleted_while_it_stays_off(place: &Pl
         let begun = clean(at).await;
         assert_eq!((begun.feature.state, begun.feature.tasks.len()), (State::TurningOff, tasks.len()));
         assert_eq!(clean(at).await, begun, "{}: it runs already", spec.name);
+        for task in tasks.iter().filter(|t| matches!(t, Task::Clean { .. })) {
+            let before = s.left(task.data()).await.unwrap();
+            let gone = s.clean((spec.name, begun.rv.0 - 1), task.data(), at).await.unwrap();
+            assert_eq!((gone, s.left(task.data()).await.unwrap()), (0, before), "written since: {task:?}");
+        }
         let outdated =
             s.clean_feature(&by, ONE, (spec.name, Some(model::ids::LogPosition(1))), &tasks, at).await;
         assert!(matches!(outdated, Err(Error::Conflict)), "{outdated:?}");
