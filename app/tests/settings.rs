@@ -52,11 +52,11 @@ async fn features_say_where_they_stand_and_what_a_transition_waits_for() {
     says(&t, &["domain-connect-apply is off, but leftovers exist", "alder.example", "Off · leftovers"]);
     says(&t, &["Run clean-up", "Feature/domain-connect-apply condition LeftoversExist=True", "Leftovers 2"]);
     says(&t, &["Turning off · 2 left", "Wait until no network claims are left (2: office, lab)"]);
-    says(&t, &["All 7", "In transition 2", "Differs from default 3", "Keep it on"]);
+    says(&t, &["All 8", "In transition 3", "Differs from default 4", "Keep it on"]);
     says(&t, &["third-party-vantages waits for alder-main-b01e, which still reports Off"]);
     says(
         &t,
-        &["was started with --feature third-party-vantages=off", "Set desired to Off", "1 of 2 report On"],
+        &["was started with --feature third-party-vantages=off", "Turn it off again", "1 of 2 report On"],
     );
     says(&t, &["unknown to 0.1.0; kept until 0.5", "third party", "by flag"]);
     assert!(!t.contains("zone-mirror waits for"), "{t}");
@@ -68,7 +68,7 @@ async fn features_say_where_they_stand_and_what_a_transition_waits_for() {
     // A registered feature is cleaned by its own program.
     assert_eq!(html.matches("value=\"clean\"").count(), 1);
     let t = read(&story(), "/settings/features?feature=invoices.billing.example").await;
-    says(&t, &["Registered by", "quarry-ci, through the resource API", "60 seconds counts as gone"]);
+    says(&t, &["Registered by", "quarry-ci, through the resource API", "60 s is considered stopped"]);
     says(&t, &["flags of each process; not at run time"]);
     let t = read(&story(), "/settings/features?feature=doh-server").await;
     says(&t, &["No answers at /dns-query and /resolve.", "alder-main-7c2f", "leader", "Reports"]);
@@ -80,14 +80,22 @@ async fn a_transition_is_a_list_of_steps_and_filters_narrow_the_table() {
     let t = text(&html);
     says(&t, &["network-claim is turning off", "step 3 of 5", "Keep it on", "Clear uses", "took 38 s"]);
     says(&t, &["New uses are refused: creating and changing claims; they can still be read and released."]);
-    says(&t, &["2 of 2 processes report Off.", "Left: 2: office, lab. It goes on when they are deleted."]);
+    says(&t, &["2 of 2 processes report Off.", "2 left: office, lab. Continues once they are deleted."]);
     says(
         &t,
-        &["Waiting since", "Queued", "The state becomes Off.", "set by DNS operations", "Leave to default"],
+        &["Waiting since", "Queued", "The state becomes Off.", "set by DNS operations", "Reset to default"],
     );
     assert!(html.contains("/features/network-claim"), "the object as YAML");
     let t = read(&story(), "/settings/features?feature=third-party-vantages").await;
     says(&t, &["is turning on", "step 2 of 3", "Begin uses", "Set by flag in", "alder-main-b01e (Off)"]);
+    let (_, html) = page(&story(), "/settings/features?feature=third-party-vantages").await;
+    assert!(html.contains("value=\"reset\""), "its default is off: deleting takes two steps");
+    let (_, html) = page(&story(), "/settings/features?feature=alerts-slack").await;
+    assert!(!html.contains("value=\"reset\""), "its default is on");
+    let t = text(&html);
+    says(&t, &["Cleaning up alerts-slack", "step 2 of 4", "Cleaning up · 1 left"]);
+    says(&t, &["alerts-slack is being cleaned up. Next: Delete channel tests (1: channel-test/gone)."]);
+    assert_eq!(t.matches("Keep it on").count(), 1, "that of network-claim: {t}");
     let rows = |t: &str| t.matches("Turn off").count() + t.matches("Turn on").count();
     let all = read(&story(), "/settings/features").await;
     let turning = read(&story(), "/settings/features?show=transition").await;

@@ -43,6 +43,6 @@ test("a transition is followed step by step, and a question that is open stays o
   await expect(page.getByRole("heading", { name: `${feature} is turning off`, exact: true })).toBeHidden({ timeout: 30_000 });
   const row = page.getByRole("row").filter({ hasText: feature });
   await expect(row).toContainText("Off");
-  await page.getByRole("button", { name: "Leave to default" }).click();
+  await page.getByRole("button", { name: "Reset to default" }).click();
   await expect(page.getByRole("row").filter({ hasText: feature })).toContainText("On", { timeout: 30_000 });
 });

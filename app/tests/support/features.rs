@@ -90,6 +90,10 @@ impl FeatureBackend for Sample {
         foreign.leftovers = vec![left(Task::WaitUntilGone { data: "invoices".into() }, &["2026-10"])];
         let mut off = view("domain-connect-apply", State::Off, Some(false));
         off.leftovers = vec![left(Task::Clean { data: "connect-links".into() }, &["alder.example"])];
+        let mut cleaning = view("alerts-slack", State::Off, Some(false));
+        let clean = Task::Clean { data: "channel-tests".into() };
+        assert!(cleaning.feature.clean_up(std::slice::from_ref(&clean), now()));
+        cleaning.tasks = vec![left(clean, &["channel-test/gone"])];
         Ok(FeaturesReport {
             features: vec![
                 view("alerts-email", State::On, None),
@@ -99,6 +103,7 @@ impl FeatureBackend for Sample {
                 turning,
                 waiting,
                 unknown,
+                cleaning,
             ],
             version: "0.1.0".into(),
             processes: 2,

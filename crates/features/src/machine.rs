@@ -94,6 +94,9 @@ pub struct Feature {
     /// Tasks of the transition that are done, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub done: Vec<Done>,
+    /// True while it turns off to delete what is left of it: it was off before, and was not asked to turn off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_clean_up: bool,
     /// What a third party reports; `None`: a feature of this program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registered: Option<Registered>,
@@ -115,6 +118,7 @@ impl Feature {
             changed_at: now,
             cleared_at: None,
             done: Vec::new(),
+            is_clean_up: false,
             registered: None,
         }
     }
@@ -134,7 +138,7 @@ impl Feature {
 
     fn enter(&mut self, state: State, tasks: Vec<Task>, now: Timestamp) {
         (self.state, self.tasks, self.changed_at) = (state, tasks, now);
-        (self.cleared_at, self.done) = (None, Vec::new());
+        (self.cleared_at, self.done, self.is_clean_up) = (None, Vec::new(), false);
     }
 
     /// Carries out the part of a step that is in the state alone; false when there is nothing to write.
@@ -153,7 +157,11 @@ impl Feature {
     /// meanwhile. False, and nothing changed, when it is not off or about to be on.
     pub fn clean_up(&mut self, off_tasks: &[Task], now: Timestamp) -> bool {
         let may_begin = self.state == State::Off && !self.is_wanted() && self.registered.is_none();
-        may_begin && self.advance(&Step::BeginOff(off_tasks.to_vec()), now)
+        if may_begin {
+            self.enter(State::TurningOff, off_tasks.to_vec(), now);
+            self.is_clean_up = true;
+        }
+        may_begin
     }
 
     /// Marks the first task as done.

@@ -175,6 +175,7 @@ impl Feature {
             changed_at: now,
             cleared_at: None,
             done: Vec::new(),
+            is_clean_up: false,
             registered: Some(Registered::default()),
         };
         feature.declare(declared);

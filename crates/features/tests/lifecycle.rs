@@ -129,7 +129,7 @@ fn a_clean_up_deletes_what_is_left_and_turns_nothing_on() {
     w.settle();
     w.store.put("connect-links", 400);
     assert!(asked(&w) && !asked(&w), "once is enough");
-    assert_eq!(w.state(NAME), State::TurningOff);
+    assert_eq!((w.state(NAME), w.store.feature(NAME).is_clean_up), (State::TurningOff, true));
     // Its leader dies in the middle; the other goes on, and no use begins.
     w.tick_all();
     w.members.remove(0);
@@ -138,6 +138,7 @@ fn a_clean_up_deletes_what_is_left_and_turns_nothing_on() {
         assert!(w.members.iter().all(|m| m.gates.enter(NAME).is_none()));
     }
     assert_eq!((w.state(NAME), w.store.count("connect-links")), (State::Off, 0));
+    assert!(!w.store.feature(NAME).is_clean_up, "it is over");
     // What is about to be turned on is not cleaned.
     w.store.desire(NAME, Some(true));
     assert!(!asked(&w));

@@ -220,7 +220,8 @@ impl FeatureView {
             return Some(format!("{name} waits for {names}, which still {reports} {value}.{by_flag}"));
         }
         let task = self.tasks.first().filter(|_| self.feature.state == State::TurningOff)?;
-        Some(format!("{name} is turning off. Next: {}.", task.sentence()))
+        let doing = if self.feature.is_clean_up { "being cleaned up" } else { "turning off" };
+        Some(format!("{name} is {doing}. Next: {}.", task.sentence()))
     }
 }
 

@@ -199,6 +199,12 @@ async fn act(state: &AppState, caller: &Caller, path: &str, f: &Fields, site: &s
             s.set_feature(caller, &draft).await?;
             Ok(Done::Back("feature", 1))
         }
+        // The form of two steps has no field for a value.
+        ("/settings/features", "reset") => {
+            let draft = FeatureDraft { name: f.get("name").into(), desired: None, ..FeatureDraft::default() };
+            s.set_feature(caller, &draft).await?;
+            Ok(Done::Back("feature", 1))
+        }
         ("/settings/features", "clean") => {
             s.clean_feature(caller, f.get("name"), None).await?;
             Ok(Done::Back("feature_clean", 1))

@@ -165,6 +165,7 @@ fn body(p: &SettingsPage<FeaturesReport>, chosen: &str, shown: Shown) -> AnyView
         {unsafe_to("upgrade", &report.upgrade)}
         {unsafe_to("downgrade", &report.downgrade)}
         {refusal(p.outcome.as_ref(), "desire")}
+        {refusal(p.outcome.as_ref(), "reset")}
         {refusal(p.outcome.as_ref(), "clean")}
         {needs_attention(&attention, report.may_change)}
         <section class="card tbl-wrap">
@@ -236,8 +237,10 @@ fn state_pill(f: &FeatureView) -> AnyView {
     let agree = f.uses.len() - f.waits_for().len();
     let words = match (state, f.tasks.len()) {
         (State::TurningOn, _) => format!("Turning on · {agree} of {}", f.uses.len()),
-        (State::TurningOff, 0) => "Turning off".into(),
-        (State::TurningOff, n) => format!("Turning off · {n} left"),
+        (State::TurningOff, n) => {
+            let words = if f.feature.is_clean_up { "Cleaning up" } else { "Turning off" };
+            if n == 0 { words.into() } else { format!("{words} · {n} left") }
+        }
         (State::Off, _) if !f.leftovers.is_empty() => "Off · leftovers".into(),
         (state, _) => state.as_str().into(),
     };

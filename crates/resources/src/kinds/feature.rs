@@ -23,9 +23,9 @@ pub static FEATURE: Kind = Kind {
     is_namespaced: true,
     log_kind: "feature",
     columns: &[
-        column("Stage", "string", 0, ".status.stage", "How settled it is."),
-        column("Desired", "string", 0, ".spec.desired", "What is asked for; empty: the default."),
-        column("State", "string", 0, ".status.state", "What is true."),
+        column("Stage", "string", 0, ".status.stage", "Maturity level."),
+        column("Desired", "string", 0, ".spec.desired", "Desired value; empty means the default."),
+        column("State", "string", 0, ".status.state", "Current state."),
         column(
             "Reason",
             "string",
@@ -102,7 +102,7 @@ fn schema() -> Value {
                         "description": "Between On and Off the uses are cleared, then the tasks run.",
                     },
                     "default": value("What holds when nothing is asked for."),
-                    "stage": { "type": "string", "enum": ["alpha", "beta", "GA"], "description": "How settled it is." },
+                    "stage": { "type": "string", "enum": ["alpha", "beta", "GA"], "description": "Maturity level." },
                     "version": text("The version that it came with."),
                     "title": text("What it offers."),
                     "dynamic": { "type": "boolean", "description": "Whether spec.desired may turn it on and off; else flags of processes set it." },

@@ -41,8 +41,9 @@ fn act(f: &FeatureView) -> Option<AnyView> {
     let name = f.feature.name.clone();
     match f.feature.state {
         State::Off if !f.leftovers.is_empty() && !is_registered(f) => Some(clean(name)),
-        State::TurningOn if f.dynamic => Some(change("Set desired to Off", "off", name)),
-        State::TurningOff if f.dynamic => Some(change("Keep it on", "on", name)),
+        State::TurningOn if f.dynamic => Some(change("Turn it off again", "off", name)),
+        // One that is cleaned up was off before.
+        State::TurningOff if f.dynamic && !f.feature.is_clean_up => Some(change("Keep it on", "on", name)),
         _ => None,
     }
 }
@@ -60,7 +61,7 @@ fn clean(name: String) -> AnyView {
 
 fn what_to_do(f: &FeatureView) -> &'static str {
     if is_registered(f) {
-        return "Its own programs do this and report it. A process that does not report for 60 seconds counts as gone.";
+        return "Its own programs do this and report it. A process that does not report for 60 s is considered stopped.";
     }
     let behind = f.waits_for();
     if !f.leftovers.is_empty() {
@@ -68,7 +69,9 @@ fn what_to_do(f: &FeatureView) -> &'static str {
     } else if behind.iter().any(|u| u.is_fixed) {
         "Restart it without the flag, or set the feature back."
     } else if !behind.is_empty() {
-        "A process that ended without notice counts as gone after 15 seconds."
+        "A process that does not report is considered stopped after 15 s."
+    } else if f.feature.is_clean_up {
+        "The leftovers are deleted in small batches, and the feature stays off."
     } else {
         "It continues automatically once these are removed. To keep them, turn the feature on again."
     }

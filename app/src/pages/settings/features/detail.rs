@@ -1,6 +1,6 @@
 //! One feature: the steps of its transition, what each process reports, and its setting.
 
-use super::{PATH, change, is_registered, state_pill, word};
+use super::{PATH, change, confirmed, is_registered, state_pill, word};
 use crate::components::icon::icon;
 use crate::components::time::Ago;
 use leptos::prelude::*;
@@ -32,18 +32,20 @@ pub(super) fn detail(f: &FeatureView, report: &FeaturesReport, now: Timestamp) -
 fn transition(f: &FeatureView, may_change: bool) -> Option<AnyView> {
     let steps = f.steps();
     let at = steps.iter().position(|s| s.progress == Progress::Running)?;
-    let (words, back) = match f.feature.state {
-        State::TurningOn => (" is turning on", ("Turn it off again", "off")),
-        _ => (" is turning off", ("Keep it on", "on")),
+    let (before, words, back) = match f.feature.state {
+        State::TurningOn => ("", " is turning on", Some(("Turn it off again", "off"))),
+        // It was off before: there is nothing to keep on.
+        _ if f.feature.is_clean_up => ("Cleaning up ", "", None),
+        _ => ("", " is turning off", Some(("Keep it on", "on"))),
     };
     let name = f.feature.name.clone();
-    let back =
-        (may_change && f.dynamic && f.kept_until.is_none()).then(|| change(back.0, back.1, name.clone()));
+    let may_go_back = may_change && f.dynamic && f.kept_until.is_none();
+    let back = back.filter(|_| may_go_back).map(|(summary, to)| change(summary, to, name.clone()));
     let count = format!("step {} of {}", at + 1, steps.len());
     let rows: Vec<_> = steps.iter().enumerate().map(|(n, s)| step(n + 1, s)).collect();
     Some(
         view! {
-            <section class="card"><div class="card-head"><h2><span class="mono">{name}</span>{words}</h2><span class="text-muted">{count}</span><div class="aside">{back}</div></div>
+            <section class="card"><div class="card-head"><h2>{before}<span class="mono">{name}</span>{words}</h2><span class="text-muted">{count}</span><div class="aside">{back}</div></div>
                 <ol class="steps">{rows}</ol>
             </section>
         }
@@ -107,7 +109,8 @@ fn state(f: &FeatureView, now: Timestamp) -> AnyView {
     let guards = (!f.guards.is_empty()).then(|| fact("While off", format!("No {}.", f.guards)));
     let uncounted = f.uncounted.as_ref().map(|why| fact("Leftovers", format!("unknown: {why}")));
     let leader = (!is_registered(f)).then(|| {
-        let leader = f.leader.clone().unwrap_or_else(|| "none: no process runs that could".into());
+        let leader =
+            f.leader.clone().unwrap_or_else(|| "none (no running process knows its next task)".into());
         fact("Leader", view! { <span class="mono">{leader}</span> })
     });
     let changed = f.feature.changed_at;
@@ -128,7 +131,7 @@ fn state(f: &FeatureView, now: Timestamp) -> AnyView {
 /// What is asked for, by whom, and where a flag decides instead.
 fn setting(f: &FeatureView, report: &FeaturesReport, now: Timestamp) -> AnyView {
     let name = f.feature.name.clone();
-    let value = f.feature.desired.map_or("as its default", word);
+    let value = f.feature.desired.map_or("Default", word);
     let asked = f.feature.asked.as_ref().map(|a| {
         view! { <small class="text-muted">" · set by "{a.by.clone()}", "<Ago at=a.at now=now/></small> }
     });
@@ -147,14 +150,20 @@ fn setting(f: &FeatureView, report: &FeaturesReport, now: Timestamp) -> AnyView 
     };
     let leave = (report.may_change && f.dynamic && f.feature.desired.is_some() && f.kept_until.is_none())
         .then(|| {
+            // As turning it off does, this may delete what is stored.
+            if f.feature.state.is_used() && !f.feature.default {
+                let words = ("Reset to default", format!("Turn {name} off"));
+                return confirmed(PATH, "reset", "name", name.clone(), words);
+            }
             view! {
                 <form method="post" action=PATH>
                     <input type="hidden" name="do" value="desire"/>
                     <input type="hidden" name="name" value=name.clone()/>
                     <input type="hidden" name="desired" value="default"/>
-                    <button class="btn btn-sm" type="submit">"Leave to default"</button>
+                    <button class="btn btn-sm" type="submit">"Reset to default"</button>
                 </form>
             }
+            .into_any()
         });
     let default = if f.kept_until.is_some() { "–" } else { word(f.feature.default) };
     let yaml = format!("/apis/datumapis.com/v1alpha/features/{name}");
@@ -187,7 +196,7 @@ fn uses(f: &FeatureView, now: Timestamp) -> AnyView {
         })
         .collect();
     let foot = if is_registered(f) {
-        "Its own processes report these values. One that does not report for 60 seconds counts as gone."
+        "Its own processes report these values. One that does not report for 60 s is considered stopped."
     } else {
         "The leader is chosen from the live processes. If it stops, another continues at the same step."
     };
