@@ -168,8 +168,24 @@ async fn leftovers_are_deleted_without_turning_the_feature_on() {
         assert_eq!(steps, ["Clear uses", "Wait until no process reports On", task, "Finish"]);
         assert_eq!(begun["steps"][1]["progress"], "Running");
     }
+    let exists = async |w: &World| {
+        let path = "/apis/datumapis.com/v1alpha/namespaces/default/features/third-party-vantages";
+        let (_, object) = w.site.api("GET", path, Value::Null).await;
+        let all = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let found = all.into_iter().find(|c| c["type"] == "LeftoversExist").unwrap();
+        (found["status"].clone(), found["reason"].clone())
+    };
+    assert_eq!(exists(&w).await, (json!("True"), json!("Leftovers")), "the clean-up has begun only");
     assert_eq!(w.turn("third-party-vantages", "Off").await, "Off");
+    assert_eq!(exists(&w).await, (json!("False"), json!("Clean")));
     assert_eq!(w.left("third-party-usage").await, 0);
+    // A change says what is asked for: without it nothing is reset.
+    let (status, words) = w.ask("PATCH", PATH, json!({})).await;
+    assert!((status == 400 || status == 422) && words.contains("desired"), "{status} {words}");
+    let (_, kept) = w.site.api("GET", PATH, Value::Null).await;
+    assert_eq!(kept["desired"], "Off");
+    let (status, reset) = w.site.api("PATCH", PATH, json!({ "desired": null })).await;
+    assert_eq!((status.as_u16(), &reset["desired"]), (200, &Value::Null));
     // What is on is turned off, which deletes too; what is not there is not cleaned.
     let (status, words) = w.ask("POST", "/api/v1/features/doh-server/clean", Value::Null).await;
     assert!(status == 422 && words.contains("doh-server is On: turn it off"), "{status} {words}");

@@ -248,6 +248,24 @@ fn deleted(org: OrgId, namespace: &str, rv: LogPosition, kept: &Value) -> Option
     Some(object(org, namespace, &view))
 }
 
+/// Status, reason and message of the condition LeftoversExist. While a feature turns off, what its tasks have still to delete
+/// or wait for is left.
+fn leftovers_exist(view: &FeatureView) -> ((&'static str, &'static str), String) {
+    let is_turning_off = view.feature.state == State::TurningOff;
+    let listed = if is_turning_off { &view.tasks } else { &view.leftovers };
+    if let Some(task) = listed.iter().find(|t| t.left.count > 0) {
+        let attention = view.attention().filter(|_| !is_turning_off);
+        return (("True", "Leftovers"), attention.unwrap_or_else(|| format!("{}.", task.sentence())));
+    }
+    let is_unknown = view.kept_until.is_some() && !view.feature.state.is_used();
+    let not_known = is_unknown.then(|| "this version does not know the feature".to_string());
+    let uncounted = listed.iter().find_map(|t| t.uncounted.clone()).or_else(|| view.uncounted.clone());
+    match uncounted.or(not_known) {
+        Some(why) => (("Unknown", "NotCounted"), format!("Leftovers unknown: {why}.")),
+        None => (("False", "Clean"), String::new()),
+    }
+}
+
 /// The object of a feature.
 fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
     let f = &view.feature;
@@ -255,15 +273,12 @@ fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
         Identity { kind: &FEATURE, org, namespace, name: &f.name, rv: view.rv, created: view.created_at };
     let metadata = meta::metadata(&identity, &view.metadata);
     let settled = f.state == if f.is_wanted() { State::On } else { State::Off };
-    let condition = |kind: &str, holds: bool, reason: &str, message: String| {
-        let holds = if holds { "True" } else { "False" };
-        meta::condition((kind, holds), reason, &message, &metadata["generation"], f.changed_at)
+    let condition = |kind: &str, (holds, reason): (&str, &str), message: &str| {
+        meta::condition((kind, holds), reason, message, &metadata["generation"], f.changed_at)
     };
-    let attention = view.attention().unwrap_or_default();
-    let has_leftovers = !view.leftovers.is_empty();
-    let waiting = if settled { String::new() } else { attention.clone() };
-    let reason = if settled { "Settled" } else { f.state.as_str() };
-    let left = if has_leftovers { attention } else { String::new() };
+    let waiting = view.attention().filter(|_| !settled).unwrap_or_default();
+    let ready = if settled { ("True", "Settled") } else { ("False", f.state.as_str()) };
+    let (leftovers_exist, left) = leftovers_exist(view);
     let tasks = |list: &[service::FeatureTask]| -> Vec<Value> {
         let one = |t: &service::FeatureTask| json!({ "task": t.task.words(), "data": t.task.data(), "left": t.left.count, "names": t.left.names });
         list.iter().map(one).collect()
@@ -304,8 +319,8 @@ fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
             "tasks": tasks(&view.tasks),
             "leftovers": tasks(&view.leftovers),
             "conditions": [
-                condition("Ready", settled, reason, waiting),
-                condition("LeftoversExist", has_leftovers, if has_leftovers { "Leftovers" } else { "Clean" }, left),
+                condition("Ready", ready, &waiting),
+                condition("LeftoversExist", leftovers_exist, &left),
             ],
         },
     });

@@ -23,7 +23,9 @@ pub(super) fn router() -> OpenApiRouter<AppState> {
 #[serde(deny_unknown_fields)]
 #[schema(as = FeatureChange)]
 struct Change {
-    /// `null`: as its default is.
+    /// `null`: the default. Required, so that a change without it resets nothing.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(required = true)]
     desired: Option<Desired>,
 }
 
