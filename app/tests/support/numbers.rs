@@ -79,6 +79,9 @@ impl ResourceBackend for Sample {
     ) -> ApiResult<()> {
         none()
     }
+    async fn delete_domain(&self, _: &Caller, _: &DomainName, _: LogPosition) -> ApiResult<()> {
+        none()
+    }
     async fn create_domain(&self, _: &Caller, _: &DomainName, _: &str) -> ApiResult<()> {
         none()
     }

@@ -124,6 +124,21 @@ impl ResourceBackend for Services {
         Ok(())
     }
 
+    async fn delete_domain(
+        &self,
+        caller: &Caller,
+        name: &DomainName,
+        expected: LogPosition,
+    ) -> ApiResult<()> {
+        authorize(caller, Action::DeleteDomain)?;
+        let name = read_name(name.as_str())?;
+        let by = caller.actor();
+        let gone = self.store().delete_domain(&by, caller.org, &name, expected, self.now()).await;
+        gone.map_err(changed(name.as_str()))?;
+        self.scanner.hub.recorded();
+        Ok(())
+    }
+
     async fn event_objects(
         &self,
         caller: &Caller,

@@ -183,6 +183,7 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::DomainObjects => s.domain_objects(caller, "", 9).await.map(drop),
         Action::DomainObject => s.domain_object(caller, &name).await.map(drop),
         Action::CreateDomain => s.create_domain(caller, &name, "{}").await,
+        Action::DeleteDomain => s.delete_domain(caller, &name, LogPosition(0)).await,
         Action::SetDomainMetadata => s.set_domain_metadata(caller, &name, LogPosition(0), "{}").await,
         Action::EventObjects => s.event_objects(caller, EventId(0), 9).await.map(drop),
         Action::NetworkClaims => s.network_claims(caller, "", 9).await.map(drop),

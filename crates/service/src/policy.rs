@@ -87,6 +87,7 @@ pub enum Action {
     DomainObject,
     CreateDomain,
     SetDomainMetadata,
+    DeleteDomain,
     EventObjects,
     NetworkClaims,
     NetworkClaim,
@@ -159,7 +160,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, in the order of the traits.
-    pub const ALL: [Action; 119] = [
+    pub const ALL: [Action; 120] = [
         Action::Session,
         Action::List,
         Action::Summary,
@@ -211,6 +212,7 @@ impl Action {
         Action::DomainObject,
         Action::CreateDomain,
         Action::SetDomainMetadata,
+        Action::DeleteDomain,
         Action::EventObjects,
         Action::NetworkClaims,
         Action::NetworkClaim,
@@ -337,6 +339,7 @@ impl Action {
             Action::DomainObject => ("domain_object", Viewer, Read, "see a domain"),
             Action::CreateDomain => ("create_domain", Member, Write, "add domains"),
             Action::SetDomainMetadata => ("set_domain_metadata", Member, Write, "change domains"),
+            Action::DeleteDomain => ("delete_domain", Member, Write, "remove domains"),
             Action::EventObjects => ("event_objects", Viewer, Read, "see events"),
             Action::NetworkClaims => ("network_claims", Viewer, Read, "list claims of address space"),
             Action::NetworkClaim => ("network_claim", Viewer, Read, "see a claim of address space"),

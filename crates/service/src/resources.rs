@@ -144,6 +144,9 @@ pub trait ResourceBackend: Send + Sync + 'static {
         expected: LogPosition,
         metadata: &str,
     ) -> ApiResult<()>;
+    /// Removes a holding that is still at the expected position.
+    async fn delete_domain(&self, caller: &Caller, name: &DomainName, expected: LogPosition)
+    -> ApiResult<()>;
     /// Events after an identifier, oldest first, at most `limit`; each with the position of the newest log entry about it.
     async fn event_objects(
         &self,

@@ -18,7 +18,7 @@ use crate::resources;
 use ::fleet::{CLUSTERSET_CLAIM, ID_CLAIM};
 use jiff::Timestamp;
 use model::account::Actor;
-use model::ids::OrgId;
+use model::ids::{LogPosition, OrgId};
 use model::inventory::{Row, Transitions};
 use model::item::{Item, ItemPatch};
 use model::names::DomainName;
@@ -209,14 +209,19 @@ pub(crate) fn reminded(item: &Item) -> Result<Option<String>> {
     (!item.reminded.is_empty()).then(|| json(&item.reminded)).transpose()
 }
 
-/// Removes holdings and returns them as they were.
-pub(crate) async fn delete_returning(db: &Db, by: &By<'_>, names: &[DomainName]) -> Result<Vec<Item>> {
+/// Removes holdings and returns them as they were; with `expected` only where they are still at that position.
+pub(crate) async fn delete_returning(
+    db: &Db,
+    by: &By<'_>,
+    names: &[DomainName],
+    expected: Option<LogPosition>,
+) -> Result<Vec<Item>> {
     let (org, now) = (by.org, by.now);
     let mut names: Vec<String> = names.iter().map(|n| n.as_str().to_string()).collect();
     names.sort();
     let which = db.any("name", 2);
     // Locked in order first: a DELETE takes its rows in whatever order it finds them.
-    let lock = format!("SELECT name FROM items WHERE org = $1 AND {which} ORDER BY name{}", db.for_update());
+    let lock = format!("SELECT rv FROM items WHERE org = $1 AND {which} ORDER BY name{}", db.for_update());
     let delete = format!("DELETE FROM items WHERE org = $1 AND {which} RETURNING {ITEM}");
     for part in names.chunks(PART) {
         resources::check_finalizers(db, org, part).await?;
@@ -224,7 +229,12 @@ pub(crate) async fn delete_returning(db: &Db, by: &By<'_>, names: &[DomainName])
     let mut taken = Vec::new();
     for part in names.chunks(PART) {
         let mut tx = db.begin().await?;
-        tx.rows(lock.clone(), args![org.0, part.to_vec()]).await?;
+        for row in tx.rows(lock.clone(), args![org.0, part.to_vec()]).await? {
+            let rv = LogPosition(row.int(0)?);
+            if expected.is_some_and(|expected| expected != rv) {
+                return Err(Error::Conflict);
+            }
+        }
         let gone = tx.rows(delete.clone(), args![org.0, part.to_vec()]).await?;
         let mut gone = gone.iter().map(read_item).collect::<Result<Vec<_>>>()?;
         if gone.is_empty() {

@@ -168,7 +168,7 @@ impl Store for Database {
         names: &[DomainName],
         now: Timestamp,
     ) -> Result<Vec<Item>> {
-        items::delete_returning(&self.db, &By { actor, org, now }, names).await
+        items::delete_returning(&self.db, &By { actor, org, now }, names, None).await
     }
 
     async fn restore_by(

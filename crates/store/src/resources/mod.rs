@@ -17,7 +17,7 @@ pub(crate) use domains::{check_finalizers, forget, tombstones_of_items};
 pub(crate) use space::SpaceCache;
 
 use crate::accounts::Audit;
-use crate::api::{NewItem, Result};
+use crate::api::{Error, NewItem, Result};
 use crate::items::{self, By};
 use crate::store::Database;
 use async_trait::async_trait;
@@ -254,6 +254,15 @@ pub trait ResourceStore: Send + Sync + 'static {
         json: &str,
         now: Timestamp,
     ) -> Result<()>;
+    /// Removes a holding that is still at the expected position, with an entry of the audit log.
+    async fn delete_domain(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        name: &DomainName,
+        expected: LogPosition,
+        now: Timestamp,
+    ) -> Result<()>;
     /// Events after an identifier, oldest first, at most `limit`; each with the position of the newest log entry about it.
     async fn event_objects(
         &self,
@@ -374,6 +383,18 @@ impl ResourceStore for Database {
         now: Timestamp,
     ) -> Result<()> {
         domains::set_metadata(&self.db, &By { actor: by, org, now }, name, expected, json).await
+    }
+    async fn delete_domain(
+        &self,
+        by: &Actor,
+        org: OrgId,
+        name: &DomainName,
+        expected: LogPosition,
+        now: Timestamp,
+    ) -> Result<()> {
+        let by = By { actor: by, org, now };
+        let gone = items::delete_returning(&self.db, &by, std::slice::from_ref(name), Some(expected)).await?;
+        if gone.is_empty() { Err(Error::NotFound) } else { Ok(()) }
     }
     async fn event_objects(
         &self,

@@ -456,7 +456,13 @@ pub async fn what_has_a_finalizer_is_not_deleted(place: &Place) {
     s.set_domain_metadata(&Actor::system(), ONE, &name("b.example"), object().await.rv, "{}", now())
         .await
         .unwrap();
-    assert_eq!(s.remove(ONE, &[name("a.example"), name("b.example")], now()).await.unwrap(), 2);
+    // Written since it was read.
+    let (at, other) = (object().await.rv, LogPosition(object().await.rv.0 - 1));
+    let delete = async |at| s.delete_domain(&Actor::system(), ONE, &name("b.example"), at, now()).await;
+    assert!(matches!(delete(other).await, Err(Error::Conflict)));
+    delete(at).await.unwrap();
+    assert!(matches!(delete(at).await, Err(Error::NotFound)));
+    assert_eq!(s.remove(ONE, &[name("a.example"), name("b.example")], now()).await.unwrap(), 1);
     let bare = NetworkClaimWrite { metadata: "{}".into(), expected: Some(made.rv), ..write };
     s.write_network_claim(&Actor::system(), &bare, now()).await.unwrap();
     s.delete_network_claim(&Actor::system(), ONE, "web", None, &policy, now()).await.unwrap();

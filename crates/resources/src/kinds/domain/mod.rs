@@ -58,7 +58,7 @@ pub static DOMAIN: Kind = Kind {
             Verb::Watch => Action::Changes,
             Verb::Create => Action::CreateDomain,
             Verb::Update | Verb::Patch => Action::SetDomainMetadata,
-            Verb::Delete | Verb::DeleteCollection => Action::Remove,
+            Verb::Delete | Verb::DeleteCollection => Action::DeleteDomain,
         })
     },
     status_action: None,

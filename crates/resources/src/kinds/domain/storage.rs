@@ -3,7 +3,7 @@
 use super::{holding, object};
 use crate::failure::Failure;
 use crate::meta;
-use crate::store::{Change, Objects, Storage, name_of};
+use crate::store::{Change, Objects, Storage, name_of, position};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::ids::LogPosition;
@@ -52,11 +52,9 @@ impl Storage for Holdings {
 
     async fn delete(&self, objects: &Objects, object: &Value) -> Result<(), Failure> {
         let name = name_of(object);
-        let removed = objects.backend.remove(&objects.caller, &[DomainName::trusted(name)]).await;
-        match removed.map_err(|e| objects.failure(e, name))?.is_empty() {
-            true => Err(Failure::not_found(objects.kind, name)),
-            false => Ok(()),
-        }
+        let (domain, at) = (DomainName::trusted(name), position(object));
+        let gone = objects.backend.delete_domain(&objects.caller, &domain, at).await;
+        gone.map_err(|e| objects.failure(e, name))
     }
 
     fn deleted(&self, objects: &Objects, name: &str, rv: LogPosition, kept: Value) -> Option<Value> {
