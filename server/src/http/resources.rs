@@ -1,6 +1,7 @@
 //! The resource API at `/apis`: requests handed to [`resources::Api`], and its replies as HTTP.
 
 use super::AppState;
+use super::access::{Access, Parts};
 use axum::Extension;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
@@ -10,11 +11,12 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
-use futures::StreamExt as _;
+use futures::{Stream, StreamExt as _, stream};
 use model::ids::Caller;
-use resources::{Api, BODY_MAX, Failure, Reply, WATCH_TYPE};
-use serde_json::Value;
+use resources::{Api, BODY_MAX, Failure, Reply, WATCH_TYPE, WatchLine};
+use serde_json::{Value, json};
 use std::convert::Infallible;
+use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// Watches of one process.
@@ -23,6 +25,9 @@ const WATCHES_MAX: usize = 4_000;
 /// Characters of a warning, and octets of all warnings of a reply: clients refuse replies whose headers are long.
 const WARNING_MAX: usize = 256;
 const WARNINGS_MAX: usize = 4 << 10;
+
+/// Time between two checks that the credentials of an open watch are still valid: it may last an hour.
+const RECHECK: Duration = Duration::from_secs(30);
 
 static WATCHES: Semaphore = Semaphore::const_new(WATCHES_MAX);
 
@@ -57,11 +62,12 @@ async fn answer(
     Extension(caller): Extension<Caller>,
     request: Request,
 ) -> Response {
+    let credentials = Parts::of(&request);
     let (parts, body) = request.into_parts();
     // Who may not do it is refused before the body is read.
     let permitted = Api::precheck(&caller, parts.method.as_str(), parts.uri.path());
     if let Err(reply) = permitted {
-        return response(reply);
+        return response(reply, std::future::pending());
     }
     let Ok(body) = to_bytes(body, BODY_MAX).await else { return too_large() };
     let text = |name: HeaderName| header(&parts.headers, &name);
@@ -74,10 +80,45 @@ async fn answer(
         user_agent: text(USER_AGENT),
         body: body.to_vec(),
     };
-    response(state.resources.answer(&caller, request).await)
+    let reply = state.resources.answer(&caller, request).await;
+    let expired = async move {
+        loop {
+            tokio::time::sleep(RECHECK).await;
+            if !is_still(&state.access, &credentials, &caller).await {
+                return;
+            }
+        }
+    };
+    response(reply, expired)
 }
 
-fn response(reply: Reply) -> Response {
+/// Whether credentials are still those of a caller. While the store can't be asked, they are.
+async fn is_still(access: &Access, credentials: &Parts, caller: &Caller) -> bool {
+    match access.caller(credentials).await {
+        Ok(now) => now.is_some_and(|now| (now.org, now.role) == (caller.org, caller.role)),
+        Err(_) => true,
+    }
+}
+
+/// The lines of a watch, which ends with an error once its credentials are `expired`.
+fn while_valid(
+    lines: impl Stream<Item = WatchLine> + Send + Unpin + 'static,
+    expired: impl Future<Output = ()> + Send + 'static,
+) -> impl Stream<Item = WatchLine> + Send {
+    stream::unfold((lines, Some(Box::pin(expired))), |(mut lines, expired)| async move {
+        let mut expired = expired?;
+        tokio::select! {
+            line = lines.next() => line.map(|line| (line, (lines, Some(expired)))),
+            () = &mut expired => {
+                let status = status_object(401, "Unauthorized", "the credentials of this watch are no longer valid");
+                let end = format!("{}\n", json!({ "type": "ERROR", "object": status }));
+                Some((end.into_bytes().into(), (lines, None)))
+            }
+        }
+    })
+}
+
+fn response(reply: Reply, expired: impl Future<Output = ()> + Send + 'static) -> Response {
     match reply {
         Reply::Whole { status, content_type, warnings, retry_after, body } => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -108,7 +149,7 @@ fn response(reply: Reply) -> Response {
                 return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "5")], axum::Json(status))
                     .into_response();
             };
-            let lines = lines.map(move |line| {
+            let lines = while_valid(lines, expired).map(move |line| {
                 let _ = &permit;
                 Ok::<_, Infallible>(Bytes::from_owner(line))
             });
@@ -137,4 +178,25 @@ pub(super) fn unauthorized() -> Response {
     let words = "send an API token: Authorization: Bearer dst_…";
     let status = status_object(401, "Unauthorized", words);
     (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], axum::Json(status)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_watch_ends_with_an_error_when_its_credentials_expire() {
+        let line: WatchLine = b"{}\n".to_vec().into();
+        let open = stream::iter([line.clone()]).chain(stream::pending());
+        let (expire, expired) = tokio::sync::oneshot::channel::<()>();
+        let mut watch = Box::pin(while_valid(Box::pin(open), async move { expired.await.unwrap_or(()) }));
+        assert_eq!(watch.next().await, Some(line.clone()));
+        expire.send(()).unwrap();
+        let end = watch.next().await.unwrap();
+        let end: Value = serde_json::from_slice(&end).unwrap();
+        assert_eq!((&end["type"], &end["object"]["code"]), (&json!("ERROR"), &json!(401)));
+        assert_eq!(watch.next().await, None);
+        let whole = while_valid(stream::iter([line.clone()]), std::future::pending());
+        assert_eq!(whole.collect::<Vec<_>>().await, [line], "one that ends by itself has no error");
+    }
 }
