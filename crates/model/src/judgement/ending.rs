@@ -35,9 +35,9 @@ fn is_good(change: &Change) -> bool {
     use EventKind as K;
     match change.kind {
         K::Renewed | K::ServiceReady | K::ServiceRecovered | K::OwnershipVerified => true,
-        K::DelegationHealthChanged | K::CertificateChanged => change.severity == Severity::Info,
-        // Anything but bogus.
-        K::DnssecStatusChanged => change.severity < Severity::Warning,
+        K::DelegationHealthChanged => change.severity == Severity::Info,
+        // Anything but bogus; a certificate that replaces one near its end is a notice.
+        K::DnssecStatusChanged | K::CertificateChanged => change.severity < Severity::Warning,
         _ => false,
     }
 }

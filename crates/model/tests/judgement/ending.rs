@@ -86,7 +86,7 @@ fn an_event_ends_what_it_settles() {
     );
     let certificate = [
         change(1, K::CertificateEnds, Severity::Warning, "", "It ends soon"),
-        change(2, K::CertificateChanged, Severity::Info, "a", "b"),
+        change(2, K::CertificateChanged, Severity::Notice, "a", "b"),
     ];
     assert_eq!(ended(&certificate), [(2, vec![1], false, true)]);
 }

@@ -5,6 +5,7 @@ use super::*;
 use model::ending::endings;
 use model::event::{Change, Event};
 use model::ids::EventId;
+use std::collections::BTreeSet;
 
 const UP: ServerHealth = ServerHealth::Authoritative;
 const DEAD: ServerHealth = ServerHealth::Dead;
@@ -27,7 +28,7 @@ fn ended(changes: &[Change]) -> usize {
             e
         })
         .collect();
-    let endings = endings(&events);
+    let endings = endings(&events, &BTreeSet::new());
     assert!(endings.values().all(|e| e.is_clear && e.of == [EventId(1)]), "{endings:?}");
     endings.len()
 }
