@@ -470,7 +470,7 @@ async fn a_released_prefix_says_who_released_it_and_what_still_points_there() {
     let t = text(&html);
     says(&t, &["Claim deleted by DNS operations. 2 domains still point here.", "Released from the claim."]);
     // Who holds what a refused claim asks for is a link.
-    assert!(html.contains("held by <a href=\"/networks?q=web\">web"), "{html}");
+    assert!(html.contains("held by <a href=\"/networks?q=web\" class=\"underline\">web"), "{html}");
 }
 
 #[tokio::test]
