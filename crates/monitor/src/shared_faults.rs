@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 const EVERY: Duration = Duration::from_secs(30);
 /// How long after a process last reported its fault it is shown elsewhere: the process may have exited without cleanup.
 const SHOWN: SignedDuration = SignedDuration::from_mins(15);
-/// How long after a process last reported it the silence of servers is held back elsewhere: until a process that starts anew has
+/// How long after a process last reported it the silence of servers is held back elsewhere: until a restarted process has
 /// looked at all domains itself.
 const HELD: SignedDuration = SignedDuration::from_mins(90);
 /// How far ahead the clock of a process may be. What is dated later was written by a clock that was wrong, and would be shown

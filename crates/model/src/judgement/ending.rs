@@ -92,7 +92,7 @@ pub fn endings(events: &[Event], unsent: &BTreeSet<EventId>) -> BTreeMap<EventId
         // registered and is free. So is all that is critical, whatever it reverses.
         let is_end = worst.is_some_and(|w| e.change.severity <= w) && e.change.severity < Severity::Critical;
         if is_end {
-            // Who was told of none of them is told of no end; where that is everyone, it is an end all the same.
+            // Events that led to no message need no message of their end; if that is all of them, it is an end all the same.
             let told: Vec<_> = of.iter().map(|o| o.id).filter(|o| !unsent.contains(o)).collect();
             let all = || of.iter().map(|o| o.id).collect();
             let ended = if told.is_empty() { all() } else { told };

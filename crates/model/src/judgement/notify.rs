@@ -331,7 +331,7 @@ pub fn plan(rules: &[Rule], holding: &Item, events: &[Event], now: Timestamp) ->
 
 /// The same, where some of the events end what channels were sent: a channel gets the end too, by the rule that sent it
 /// the beginning, however severe the end is. While the rule is muted the end waits in a message of its own: who was sent the
-/// alarm, and a pager, would wait for it for ever.
+/// alarm, and a pager, would never see it.
 pub fn plan_with(
     rules: &[Rule],
     holding: &Item,
