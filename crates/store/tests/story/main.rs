@@ -6,10 +6,12 @@
 mod accounts;
 mod audited;
 mod budgets;
+mod channels;
 mod checks;
 mod claims;
 mod cluster;
 mod crash;
+mod digests;
 mod events;
 mod features;
 mod fleet;
@@ -81,12 +83,19 @@ stories! {
     audited::metadata_of_domains_and_cluster_claims_is_audited,
     budgets::replicas_change_a_budget_one_after_the_other,
     budgets::a_budget_nobody_needs_is_forgotten_and_begins_anew,
+    channels::channels_and_rules_belong_to_one_organisation,
+    channels::changes_of_notification_settings_are_audited,
+    channels::secrets_of_channels_are_not_stored_in_clear,
     checks::checks_are_said_of_a_domain_and_of_an_organisation,
     checks::what_is_judged_by_the_days_before_stays_due,
     checks::a_reminder_without_a_scan_is_recorded_once,
     claims::a_claim_is_written_with_its_events_and_its_next_check,
     claims::claims_of_rivals_change_together_and_each_sees_its_own,
     claims::a_holding_notes_since_when_its_claim_counts,
+    digests::a_batch_is_in_the_hands_of_one_process_and_whole,
+    digests::every_attempt_of_a_digest_has_the_same_rows_and_name,
+    digests::failed_messages_are_dropped_one_or_all_with_an_entry,
+    digests::what_cannot_be_read_holds_up_no_other_message,
     events::events_are_found_by_what_they_say_and_whom_they_are_about,
     events::all_that_match_are_acknowledged_with_one_entry,
     features::each_feature_goes_on_off_and_on_again_and_leaves_nothing,
@@ -154,15 +163,8 @@ stories! {
     outbox::a_scan_with_events_is_routed_once_for_each_holder,
     outbox::a_deliverer_that_dies_delivers_again_under_the_same_key,
     outbox::failures_back_off_are_given_up_visibly_and_can_be_retried,
-    outbox::channels_and_rules_belong_to_one_organisation,
-    outbox::changes_of_notification_settings_are_audited,
     outbox::what_is_not_sent_says_why,
     outbox::what_is_held_waits_together_and_is_released_early,
-    outbox::a_batch_is_in_the_hands_of_one_process_and_whole,
-    outbox::every_attempt_of_a_digest_has_the_same_rows_and_name,
-    outbox::failed_messages_are_dropped_one_or_all_with_an_entry,
-    outbox::what_cannot_be_read_holds_up_no_other_message,
-    outbox::secrets_of_channels_are_not_stored_in_clear,
     prune::many_old_rows_go_in_short_statements_and_after_an_interruption,
     repeats::a_message_is_repeated_once_whoever_delivers_it,
     repeats::repeats_of_several_domains_stay_a_digest,
