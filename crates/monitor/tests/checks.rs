@@ -1,6 +1,8 @@
 //! When domains are checked and reminded of: by the settings of a domain, of its organisation, of the server; and also
 //! when no scan comes.
 
+mod support;
+
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use model::account::UserId;
@@ -8,16 +10,16 @@ use model::checks::Checks;
 use model::detail::RawAnswer;
 use model::event::{EventKind, EventQuery};
 use model::ids::OrgId;
-use model::item::{ItemPatch, Ownership};
+use model::item::ItemPatch;
 use model::judge::Thresholds;
 use model::names::DomainName;
 use model::observation::Part;
 use model::registration::{Registration, RegistrationState};
 use model::status::StatusKind;
 use monitor::observer::Progress;
-use monitor::{Clock, DnsParts, Hub, Observer, Policy, Scanner};
+use monitor::{Clock, DnsParts, Observer, Policy, Scanner};
 use std::sync::{Arc, Mutex};
-use store::{Audit, Job, JobKind, NewItem, Priority, Retry};
+use store::{Audit, Job, JobKind, Priority, Retry};
 
 const ONE: OrgId = OrgId::BUILT_IN;
 const TWO: OrgId = OrgId(2);
@@ -63,13 +65,7 @@ impl Stage {
     async fn new() -> Stage {
         let world = Arc::new(World(Mutex::new("2026-11-01T14:05:00Z".parse().unwrap())));
         let folder = tempfile::tempdir().unwrap();
-        let scanner = Scanner {
-            store: store::open(&folder.path().to_string_lossy()).await.unwrap(),
-            observer: world.clone(),
-            clock: world.clone(),
-            hub: Hub::default(),
-            policy: Policy::default(),
-        };
+        let scanner = support::scanner(&folder, world.clone(), world.clone(), Policy::default()).await;
         let s = Stage { world, scanner, name: DomainName::trusted("q7.io"), _folder: folder };
         let (ana, now) = (UserId("ana".into()), s.world.now());
         assert!(s.scanner.store.create_user(&ana, "ana@alder.example", "Ana", now).await.unwrap());
@@ -79,14 +75,7 @@ impl Stage {
     }
 
     async fn add(&self, org: OrgId) {
-        let item = NewItem {
-            name: self.name.clone(),
-            unicode: self.name.unicode(),
-            ownership: Ownership::Owned,
-            tags: vec![],
-            note: String::new(),
-        };
-        self.scanner.store.add(org, &[item], self.world.now()).await.unwrap();
+        support::own(&self.scanner, org, std::slice::from_ref(&self.name)).await;
     }
 
     fn later(&self, hours: i64) {

@@ -1,21 +1,22 @@
 //! How fast servers answer at points of presence: kept beside what scans see, and never in the way of a scan.
 
+mod support;
+
 use async_trait::async_trait;
 use jiff::{Timestamp, ToSpan};
 use model::detail::RawAnswer;
 use model::dns::Delegation;
 use model::ids::{OrgId, Vantage};
-use model::item::Ownership;
 use model::latency::{ChainServer, LatencyHistory, PlaceLatency, PlaceLooks};
 use model::names::DomainName;
 use model::observation::Part;
 use model::registration::RegistrationState;
 use monitor::observer::Progress;
-use monitor::{Clock, DnsParts, Hub, Observer, Policy, Scanner, Worker};
+use monitor::{Clock, DnsParts, Observer, Policy, Scanner, Worker};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use store::{Job, JobKind, NewItem, Priority};
+use store::{Job, JobKind, Priority};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -110,23 +111,15 @@ impl Stage {
             most_open: AtomicU32::new(0),
         });
         let folder = tempfile::tempdir().unwrap();
-        let scanner = Scanner {
-            store: store::open(&folder.path().to_string_lossy()).await.unwrap(),
-            observer: world.clone(),
-            clock: world.clone(),
-            hub: Hub::default(),
-            policy: Policy { interval_s: 86_400, ..Policy::default() },
-        };
+        let scanner = support::scanner(
+            &folder,
+            world.clone(),
+            world.clone(),
+            Policy { interval_s: 86_400, ..Policy::default() },
+        )
+        .await;
         let names: Vec<_> = (0..names).map(|n| DomainName::trusted(&format!("d{n}.example"))).collect();
-        let new = |name: &DomainName| NewItem {
-            unicode: name.unicode(),
-            name: name.clone(),
-            ownership: Ownership::Owned,
-            tags: vec![],
-            note: String::new(),
-        };
-        let items: Vec<_> = names.iter().map(new).collect();
-        scanner.store.add(OrgId::BUILT_IN, &items, world.now()).await.unwrap();
+        support::own(&scanner, OrgId::BUILT_IN, &names).await;
         Stage { world, scanner, names, _folder: folder }
     }
 
