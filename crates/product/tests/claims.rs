@@ -1,6 +1,8 @@
 //! Ownership claims as a caller meets them: what is refused and why, quotas, and two organisations that see nothing of
 //! each other.
 
+mod support;
+
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use model::configure::{ServiceKind, ServiceSpec};
@@ -14,8 +16,8 @@ use model::ownership::decide::MAX_PENDING;
 use model::ownership::{Challenge, ExpectedRecord, Method, Observed, Reply, ServerAnswer, Standing, Value};
 use model::registration::RegistrationState;
 use monitor::observer::Progress;
-use monitor::{Clock, DnsParts, Hub, Observer, Policy, Scanner, ServerDate, Worker};
-use product::{Bounds, Services, Tools};
+use monitor::{Clock, DnsParts, Observer, Policy, ServerDate};
+use product::{Bounds, Services};
 use service::{Backend, ErrorKind};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -83,35 +85,10 @@ impl Clock for World {
 async fn stage(folder: &tempfile::TempDir) -> (Services, Arc<World>) {
     let now = Mutex::new("2026-11-20T12:00:00Z".parse().unwrap());
     let world = Arc::new(World { published: Mutex::default(), now, dates: Mutex::default() });
-    let scanner = Scanner {
-        store: store::open(&folder.path().to_string_lossy()).await.unwrap(),
-        observer: world.clone(),
-        clock: world.clone(),
-        hub: Hub::default(),
-        policy: Policy::default(),
-    };
-    let engine = dns::Engine::new(dns::Settings::default());
+    let scanner = support::scans::scanner(folder, world.clone(), world.clone(), Policy::default()).await;
     let dialer = net::Dialer::new(net::Settings::default()).unwrap();
-    let deliverer = notify::Deliverer::new(dialer.clone(), None, None);
-    let recursive = dns::recursive::Recursive::new(dialer, engine.settings());
-    let comparer =
-        dns::compare::Comparer::new(engine.clone(), recursive, vec![], Arc::new(dns::compare::SystemClock));
     let bounds = Bounds { a_minute: 0, org_a_minute: 0, ..Bounds::default() };
-    let worker = Worker::new(scanner.clone(), "test");
-    let inspector = product::configure::Inspector::new(engine.clone());
-    let services = Services {
-        worker,
-        identity: product::identity::Identity::new(scanner.store.clone(), world.clone(), 1).unwrap(),
-        scanner,
-        engine,
-        tools: Tools::new(comparer, bounds, inspector),
-        quotas: product::Quotas::default(),
-        overlap: product::OverlapPolicy::default(),
-        gates: features::Gates::default(),
-        deliverer,
-        demo: false,
-        visitors: None,
-    };
+    let services = support::services(scanner, dialer, bounds);
     (services, world)
 }
 

@@ -1,19 +1,17 @@
 //! What a rule would have sent, as its preview counts it, is what it sends: the same events go through the outbox and a
 //! dispatcher to a receiver that counts messages.
 
-use async_trait::async_trait;
+mod support;
+
 use jiff::{SignedDuration, Timestamp};
-use model::detail::RawAnswer;
 use model::event::{Change, EventKind, Severity};
 use model::ids::{Caller, OrgId, Role, Vantage};
 use model::item::{ItemPatch, Ownership};
 use model::names::DomainName;
 use model::notify::{Channel, Delivery, Quiet, Rule, Target};
-use model::observation::{Observation, Part};
-use model::registration::RegistrationState;
-use monitor::observer::{DnsParts, Observer, Progress};
-use monitor::{Clock, Hub, Policy, Scanner, Worker};
-use product::{Bounds, Services, Tools};
+use model::observation::Observation;
+use monitor::{Clock, Policy};
+use product::{Bounds, Services};
 use service::AlertBackend;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,24 +20,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const ORG: OrgId = OrgId::BUILT_IN;
 
-struct World(Mutex<Timestamp>);
+/// A clock that the test moves.
+struct ManualClock(Mutex<Timestamp>);
 
-#[async_trait]
-impl Observer for World {
-    async fn registration(
-        &self,
-        _: &DomainName,
-        _: Timestamp,
-        _: &dyn Progress,
-    ) -> (Part<RegistrationState>, Vec<RawAnswer>) {
-        (Part::default(), vec![])
-    }
-    async fn dns(&self, _: &DomainName, _: Timestamp, _: &dyn Progress) -> DnsParts {
-        DnsParts::default()
-    }
-}
-
-impl Clock for World {
+impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         *self.0.lock().unwrap()
     }
@@ -80,45 +64,20 @@ async fn receiver() -> (String, Arc<AtomicUsize>) {
 
 struct Stage {
     services: Services,
-    world: Arc<World>,
+    clock: Arc<ManualClock>,
     _folder: tempfile::TempDir,
 }
 
 impl Stage {
     async fn new() -> Stage {
         let folder = tempfile::tempdir().unwrap();
-        let world = Arc::new(World(Mutex::new("2026-11-16T06:00:00Z".parse().unwrap())));
-        let scanner = Scanner {
-            store: store::open(&folder.path().to_string_lossy()).await.unwrap(),
-            observer: world.clone(),
-            clock: world.clone(),
-            hub: Hub::default(),
-            policy: Policy::default(),
-        };
-        let engine = dns::Engine::new(dns::Settings::default());
+        let clock = Arc::new(ManualClock(Mutex::new("2026-11-16T06:00:00Z".parse().unwrap())));
+        let observer = Arc::new(support::NoNetwork);
+        let scanner = support::scans::scanner(&folder, observer, clock.clone(), Policy::default()).await;
         let settings = net::Settings { allow_private: true, ..net::Settings::default() };
         let dialer = net::Dialer::new(settings).unwrap();
-        let recursive = dns::recursive::Recursive::new(dialer.clone(), engine.settings());
-        let clock = Arc::new(dns::compare::SystemClock);
-        let comparer = dns::compare::Comparer::new(engine.clone(), recursive, vec![], clock);
-        let services = Services {
-            worker: Worker::new(scanner.clone(), "test"),
-            identity: product::identity::Identity::new(scanner.store.clone(), world.clone(), 1).unwrap(),
-            tools: Tools::new(
-                comparer,
-                Bounds::default(),
-                product::configure::Inspector::new(engine.clone()),
-            ),
-            scanner,
-            engine,
-            quotas: product::Quotas::default(),
-            overlap: product::OverlapPolicy::default(),
-            gates: features::Gates::default(),
-            deliverer: notify::Deliverer::new(dialer, None, None),
-            demo: false,
-            visitors: None,
-        };
-        Stage { services, world, _folder: folder }
+        let services = support::services(scanner, dialer, Bounds::default());
+        Stage { services, clock, _folder: folder }
     }
 
     async fn add(&self, name: &str, ownership: Ownership, tag: &str) {
@@ -130,7 +89,7 @@ impl Stage {
             tags: vec![],
             note: String::new(),
         };
-        let (store, now) = (&self.services.scanner.store, self.world.now());
+        let (store, now) = (&self.services.scanner.store, self.clock.now());
         store.add(ORG, &[item], now).await.unwrap();
         let patch = ItemPatch { tags: Some(vec![tag.into()]), ..ItemPatch::default() };
         store.patch(ORG, &name, &patch, now).await.unwrap();
@@ -160,7 +119,7 @@ impl Stage {
             snapshot: None,
             raw: vec![],
             outcomes: vec![ItemOutcome { item, row, changes }],
-            at: self.world.now(),
+            at: self.clock.now(),
         };
         store.record(&record).await.unwrap();
     }
@@ -168,7 +127,7 @@ impl Stage {
     async fn later(&self, hours: i64, dispatcher: &notify::Dispatcher) {
         // Routed at once, as the preview takes it to be.
         while dispatcher.deliver_due().await.unwrap() > 0 {}
-        *self.world.0.lock().unwrap() += SignedDuration::from_hours(hours);
+        *self.clock.0.lock().unwrap() += SignedDuration::from_hours(hours);
         while dispatcher.deliver_due().await.unwrap() > 0 {}
     }
 }
@@ -198,7 +157,7 @@ async fn a_preview_counts_what_the_rule_sends() {
     for rule in rules {
         let s = Stage::new().await;
         let (url, received) = receiver().await;
-        let (store, now) = (&s.services.scanner.store, s.world.now());
+        let (store, now) = (&s.services.scanner.store, s.clock.now());
         let target = Target::Slack { url };
         let channel = Channel { id: "c".into(), name: "C".into(), target, created_at: now };
         store.save_channel(ORG, &channel, now).await.unwrap();
@@ -211,10 +170,10 @@ async fn a_preview_counts_what_the_rule_sends() {
         ] {
             s.add(name, ownership, tag).await;
         }
-        let world = s.world.clone();
+        let clock = s.clock.clone();
         let dispatcher = notify::Dispatcher::new(
             store.clone(),
-            Arc::new(move || world.now()),
+            Arc::new(move || clock.now()),
             s.services.deliverer.clone(),
         );
         for hours in [1, 5, 14, 3, 20] {
