@@ -2,14 +2,15 @@
 //! DNAME records. Every operation verifies a bounded number of signatures, and other tasks of the runtime go on. The
 //! longest wait of another task is printed, not asserted: machines differ.
 
+mod support;
+
 use dns::checks::CheckOptions;
 use dns::dnssec::verifier::{MAX_VERIFICATIONS, verifications};
-use dns::{ChainQuestion, Engine, RootHints, Settings, TrustAnchors};
+use dns::{ChainQuestion, Engine, Settings};
 use lab::{Lab, Options, Scenario};
 use model::dns::DnssecStatus;
 use model::names::Fqdn;
 use std::future::Future;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -26,17 +27,8 @@ async fn world(fault: &str) -> (Lab, Engine, TempDir) {
     let dir = TempDir::new().unwrap();
     let options = Options::new(Scenario::named("demo").unwrap(), dir.path(), NOW.parse().unwrap());
     let lab = Lab::start(options).await.unwrap();
-    let at = lab.endpoints();
-    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
-    let settings = Settings {
-        root_hints: RootHints::parse(&read(&at.root_hints)).unwrap(),
-        trust_anchors: TrustAnchors::parse(&read(&at.trust_anchor)).unwrap(),
-        port: at.dns_port,
-        asn_zone: at.asn_zone.clone(),
-        allow_private: true,
-        address_map: at.address_map.as_ref().map(|p| dns::AddressMap::read(p).unwrap()).unwrap_or_default(),
-        ..Settings::default()
-    };
+    let (asn_zone, timeout) = (lab.endpoints().asn_zone.clone(), Settings::default().timeout);
+    let settings = Settings { asn_zone, timeout, ..support::settings(&lab) };
     let engine = Engine::new(settings);
     let servers = engine.delegation(ZONE).await.unwrap().server_names();
     for server in servers {

@@ -1,14 +1,15 @@
 //! Memory of one message and of one operation against servers that send as much as a message can hold, measured by the
 //! allocator. The lab runs in the same process: its own buffers are counted too.
 
+mod support;
+
 use dns::checks::CheckOptions;
 use dns::wire::{Reply, WireError};
-use dns::{Engine, Error, RootHints, Settings, TrustAnchors};
+use dns::{Engine, Error, Settings};
 use lab::{Lab, Options, Scenario};
 use model::names::Fqdn;
 use peak_alloc::PeakAlloc;
 use std::sync::Mutex;
-use std::time::Duration;
 use tempfile::TempDir;
 
 #[global_allocator]
@@ -115,18 +116,8 @@ async fn world(fault: &str) -> (Lab, Engine, TempDir) {
     for server in SERVERS {
         lab.apply(format!("fault {server}/q7.io {fault}").parse().unwrap()).await.unwrap();
     }
-    let at = lab.endpoints();
-    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
-    let settings = Settings {
-        root_hints: RootHints::parse(&read(&at.root_hints)).unwrap(),
-        trust_anchors: TrustAnchors::parse(&read(&at.trust_anchor)).unwrap(),
-        port: at.dns_port,
-        asn_zone: at.asn_zone.clone(),
-        allow_private: true,
-        address_map: at.address_map.as_ref().map(|p| dns::AddressMap::read(p).unwrap()).unwrap_or_default(),
-        timeout: Duration::from_millis(1500),
-        ..Settings::default()
-    };
+    let asn_zone = lab.endpoints().asn_zone.clone();
+    let settings = Settings { asn_zone, ..support::settings(&lab) };
     (lab, Engine::new(settings), dir)
 }
 

@@ -2,7 +2,7 @@
 
 mod fake;
 
-use dns::Error;
+use dns::{Engine, Error};
 use fake::{Fault, Script, Server, faulty, server, world};
 use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::{RData, Record, RecordType, rdata};
@@ -58,11 +58,20 @@ const CHILD: (&str, &str) = (
 );
 const SLOW: Fault = Fault::Delay(Duration::from_millis(60));
 
+/// The three servers of `test`, each made from its address.
+fn tld_of(make: impl FnMut(&'static str) -> Server) -> [Server; 3] {
+    ["192.0.2.11", "192.0.2.12", "192.0.2.13"].map(make)
+}
+
+/// The engine in front of the root and these servers.
+async fn engine(servers: impl IntoIterator<Item = Server>) -> Engine {
+    let servers = std::iter::once(server("192.0.2.1", &[ROOT])).chain(servers).collect();
+    world(&["192.0.2.1"], servers).await.engine()
+}
+
 async fn delegation(zone: &str, tld: [Server; 3]) -> Result<Delegation, Error> {
-    let [a, b, c] = tld;
     let child = server("192.0.2.21", &[CHILD, ("unsigned.test", CHILD.1)]);
-    let servers = vec![server("192.0.2.1", &[ROOT]), a, b, c, child];
-    world(&["192.0.2.1"], servers).await.engine().delegation(zone).await
+    engine(tld.into_iter().chain([child])).await.delegation(zone).await
 }
 
 fn names(d: &Delegation) -> Vec<&str> {
@@ -82,9 +91,8 @@ async fn the_fastest_parent_with_an_old_copy_is_outvoted_and_one_finding() {
         differ,
         "2 × ns1.child.test with DS records of key 4711; 1 × ns1.child.test, old.child.test without DS records"
     );
-    let [a, b, c] = tld();
-    let servers = vec![server("192.0.2.1", &[ROOT]), a, b, c, server("192.0.2.21", &[CHILD])];
-    let engine = world(&["192.0.2.1"], servers).await.engine();
+    let child = server("192.0.2.21", &[CHILD]);
+    let engine = engine(tld().into_iter().chain([child])).await;
     let scan = engine.zone_scan("child.test").unwrap();
     let (_, findings) = scan.delegation(jiff::Timestamp::now()).await.unwrap();
     let found: Vec<_> = findings.iter().filter(|f| f.tag == "PARENTS_DIFFER").collect();
@@ -93,7 +101,7 @@ async fn the_fastest_parent_with_an_old_copy_is_outvoted_and_one_finding() {
         found[0].message.contains("The servers of test disagree about the delegation of child.test: 2 ×")
     );
     // All agree: nothing to say.
-    let same = ["192.0.2.11", "192.0.2.12", "192.0.2.13"].map(|a| server(a, &[NEWEST]));
+    let same = tld_of(|a| server(a, &[NEWEST]));
     assert_eq!(delegation("child.test", same).await.unwrap().parents_differ, None);
 }
 
@@ -116,11 +124,9 @@ async fn a_server_with_several_addresses_has_one_vote() {
          ns1.child 60 A 192.0.2.21
          old.child 60 A 192.0.2.22",
     );
-    let root = server("192.0.2.1", &[ROOT]);
     let old = ["192.0.2.41", "192.0.2.42", "192.0.2.43"].map(|a| server(a, &[OLD]));
     let new = ["192.0.2.44", "192.0.2.45"].map(|a| server(a, &[NEW]));
-    let servers = [root].into_iter().chain(old).chain(new).collect();
-    let d = world(&["192.0.2.1"], servers).await.engine().delegation("child.dual").await.unwrap();
+    let d = engine(old.into_iter().chain(new)).await.delegation("child.dual").await.unwrap();
     assert_eq!(names(&d), ["ns1.child.dual"]);
     let differ = d.parents_differ.unwrap();
     assert_eq!(differ, "2 × ns1.child.dual; 1 × ns1.child.dual, old.child.dual");
@@ -152,9 +158,7 @@ fn drops_ds(query: &Message, reply: Message) -> Option<Message> {
 
 #[tokio::test]
 async fn silence_about_ds_records_does_not_mean_unsigned() {
-    let tld = |make| {
-        ["192.0.2.11", "192.0.2.12", "192.0.2.13"].map(|a| faulty(a, &[NEWEST], Fault::Script(Script(make))))
-    };
+    let tld = |make| tld_of(|a| faulty(a, &[NEWEST], Fault::Script(Script(make))));
     let d = delegation("unsigned.test", tld(|_, reply| Some(reply))).await.unwrap();
     assert!(d.delegated && d.ds.is_empty());
     let failure = delegation("unsigned.test", tld(drops_ds)).await.unwrap_err();
@@ -195,9 +199,9 @@ async fn a_host_name_about_which_no_server_answers_may_have_an_address() {
     );
     const NONE: (&str, &str) = ("other", "@ 60 SOA ns.other. host.other. 7 2 3 4 5\n@ 60 NS ns.other.");
     let of = async |other: Server, far: Option<Server>| {
-        let tld = ["192.0.2.11", "192.0.2.12", "192.0.2.13"].map(|a| server(a, &[NEWEST]));
-        let servers = [server("192.0.2.1", &[ROOT]), other].into_iter().chain(tld).chain(far).collect();
-        let d = world(&["192.0.2.1"], servers).await.engine().delegation("far.test").await.unwrap();
+        let tld = tld_of(|a| server(a, &[NEWEST]));
+        let servers = [other].into_iter().chain(tld).chain(far);
+        let d = engine(servers).await.delegation("far.test").await.unwrap();
         assert_eq!((d.servers.len(), d.servers[0].health), (1, ServerHealth::Unresolvable));
         d.servers[0].is_unanswered()
     };

@@ -1,5 +1,8 @@
 //! The HTTP proof of ownership in the lab: a host with several addresses in its zone, and a web server at each.
 
+#[path = "../../dns/tests/support/mod.rs"]
+mod lab_dns;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use lab::{Command, Lab, Options, Scenario};
@@ -10,7 +13,6 @@ use model::ownership::{
 use monitor::{NetworkObserver, Observer};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -71,21 +73,7 @@ impl Stage {
         let now: Timestamp = NOW.parse().unwrap();
         let scenario = Scenario::named("small").unwrap();
         let lab = Lab::start(Options::new(scenario, folder.path(), now)).await.unwrap();
-        let at = lab.endpoints();
-        let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
-        let engine = dns::Engine::new(dns::Settings {
-            root_hints: dns::RootHints::parse(&read(&at.root_hints)).unwrap(),
-            trust_anchors: dns::TrustAnchors::parse(&read(&at.trust_anchor)).unwrap(),
-            port: at.dns_port,
-            allow_private: true,
-            address_map: at
-                .address_map
-                .as_ref()
-                .map(|p| dns::AddressMap::read(p).unwrap())
-                .unwrap_or_default(),
-            timeout: Duration::from_millis(1500),
-            ..dns::Settings::default()
-        });
+        let engine = dns::Engine::new(lab_dns::settings(&lab));
         let (one, two) = (web_server().await, web_server().await);
         let to = |address: &str, at: SocketAddr| (SocketAddr::new(address.parse().unwrap(), 80), at);
         // The guard is as on the Internet: only public addresses.

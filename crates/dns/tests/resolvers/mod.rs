@@ -1,9 +1,12 @@
 //! The lab with its recursive resolvers, an engine and a comparer in front of it, and a clock that moves their caches.
 
+#[path = "../support/mod.rs"]
+mod support;
+
 use async_trait::async_trait;
+use dns::Engine;
 use dns::compare::{Clock, Comparer};
 use dns::recursive::{Patience, Recursive};
-use dns::{Engine, RootHints, Settings, TrustAnchors};
 use jiff::Timestamp;
 use lab::{Lab, Options, Scenario};
 use model::compare::{Comparison, Judged};
@@ -76,16 +79,7 @@ pub async fn world(scenario: &str) -> World {
     let options = Options::new(Scenario::named(scenario).unwrap(), dir.path(), NOW.parse().unwrap());
     let lab = Arc::new(Lab::start(options).await.unwrap());
     let at = lab.endpoints();
-    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
-    let settings = Settings {
-        root_hints: RootHints::parse(&read(&at.root_hints)).unwrap(),
-        trust_anchors: TrustAnchors::parse(&read(&at.trust_anchor)).unwrap(),
-        port: at.dns_port,
-        allow_private: true,
-        address_map: at.address_map.as_ref().map(|p| dns::AddressMap::read(p).unwrap()).unwrap_or_default(),
-        timeout: Duration::from_millis(1500),
-        ..Settings::default()
-    };
+    let settings = support::settings(&lab);
     let engine = Engine::new(settings.clone());
     let dialer = net::Dialer::new(net::Settings {
         resolver: Arc::new(Names(engine.clone())),
@@ -101,7 +95,7 @@ pub async fn world(scenario: &str) -> World {
         plain: Duration::from_millis(800),
     };
     let recursive = Recursive::new(dialer, &settings).with_patience(patience);
-    let rows = model::resolvers::parse(&read(&at.resolvers)).unwrap();
+    let rows = model::resolvers::parse(&std::fs::read_to_string(&at.resolvers).unwrap()).unwrap();
     let clock = Arc::new(LabClock {
         lab: lab.clone(),
         now: Mutex::new(NOW.parse().unwrap()),

@@ -1,9 +1,12 @@
 //! The lab with our resolver in front of it.
 
+#[path = "../../../dns/tests/support/mod.rs"]
+mod lab_dns;
+
 use super::Hand;
 use axum::Router;
 use dns::wire::{Reply, Rr};
-use dns::{Engine, RootHints, Settings, TrustAnchors};
+use dns::{Engine, Settings};
 use doh::{Bounds, Exposure, Recursive, Resolver};
 use lab::{Lab, Options, Scenario};
 use std::collections::BTreeSet;
@@ -34,19 +37,7 @@ pub async fn start_with(scenario: Scenario, bounds: &Bounds, max_queries: u32) -
     let dir = TempDir::new().unwrap();
     let options = Options::new(scenario, dir.path(), NOW.parse().unwrap());
     let lab = Lab::start(options).await.unwrap();
-    let at = lab.endpoints();
-    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
-    let settings = Settings {
-        root_hints: RootHints::parse(&read(&at.root_hints)).unwrap(),
-        trust_anchors: TrustAnchors::parse(&read(&at.trust_anchor)).unwrap(),
-        port: at.dns_port,
-        allow_private: true,
-        address_map: at.address_map.as_ref().map(|p| dns::AddressMap::read(p).unwrap()).unwrap_or_default(),
-        timeout: Duration::from_millis(1500),
-        budget: Duration::from_secs(8),
-        max_queries,
-        ..Settings::default()
-    };
+    let settings = Settings { budget: Duration::from_secs(8), max_queries, ..lab_dns::settings(&lab) };
     let hand = Hand::at(NOW);
     let backend = Arc::new(Recursive::new(Engine::new(settings.clone())));
     let resolver = Resolver::new(backend, bounds, hand.clock());

@@ -1,5 +1,7 @@
 //! Two organisations and one domain, in the lab: who gets it, who keeps it, and what does not count as proof.
 
+#[path = "../../../dns/tests/support/mod.rs"]
+mod lab_dns;
 mod stage;
 #[path = "../support/mod.rs"]
 mod support;

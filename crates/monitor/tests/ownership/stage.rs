@@ -1,5 +1,6 @@
 //! The lab's servers, two organisations that hold the same domain, and a clock that the test moves.
 
+use crate::lab_dns;
 use crate::support;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -15,7 +16,6 @@ use monitor::claims::nonce;
 use monitor::observer::Progress;
 use monitor::{Checked, Clock, DnsParts, Observer, Policy, Scanner};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use store::{ClaimWrite, StoredClaim};
 
 pub const NOW: &str = "2026-11-20T12:00:00Z";
@@ -76,20 +76,8 @@ impl Stage {
         let now: Timestamp = NOW.parse().unwrap();
         let scenario = Scenario::named("small").unwrap();
         let lab = Lab::start(Options::new(scenario, folders[0].path(), now)).await.unwrap();
-        let at = lab.endpoints();
-        let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
-        let map = at.address_map.as_ref().map(|p| dns::AddressMap::read(p).unwrap());
-        let settings = dns::Settings {
-            root_hints: dns::RootHints::parse(&read(&at.root_hints)).unwrap(),
-            trust_anchors: dns::TrustAnchors::parse(&read(&at.trust_anchor)).unwrap(),
-            port: at.dns_port,
-            allow_private: true,
-            address_map: map.unwrap_or_default(),
-            timeout: Duration::from_millis(1500),
-            ..dns::Settings::default()
-        };
         let world = Arc::new(World {
-            engine: dns::Engine::new(settings),
+            engine: dns::Engine::new(lab_dns::settings(&lab)),
             registration: Mutex::default(),
             now: Mutex::new(now),
         });

@@ -1,6 +1,8 @@
 //! A service on a domain of the lab: nothing there, wrongly copied, then right. The engine asks every authoritative server.
 
 mod kept;
+#[path = "../../../dns/tests/support/mod.rs"]
+mod lab_dns;
 mod one_click;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,7 +1,8 @@
 //! The lab with a few domains, their providers and a gateway, and the engine in front of it.
 
+use crate::lab_dns;
 use async_trait::async_trait;
-use dns::{Engine, RootHints, Settings, TrustAnchors};
+use dns::{Engine, Settings};
 use lab::{Lab, Options, Scenario};
 use model::Timestamp;
 use model::configure::{RecordState, ServiceKind, ServiceReport, ServiceSpec};
@@ -130,21 +131,7 @@ impl World {
         let dir = TempDir::new().unwrap();
         let scenario = Scenario::parse(&WORLD.replace("TEMPLATE", TEMPLATE), "services").unwrap();
         let lab = Lab::start(Options::new(scenario, dir.path(), now())).await.unwrap();
-        let at = lab.endpoints();
-        let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
-        let settings = Settings {
-            root_hints: RootHints::parse(&read(&at.root_hints)).unwrap(),
-            trust_anchors: TrustAnchors::parse(&read(&at.trust_anchor)).unwrap(),
-            port: at.dns_port,
-            allow_private: true,
-            address_map: at
-                .address_map
-                .as_ref()
-                .map(|p| dns::AddressMap::read(p).unwrap())
-                .unwrap_or_default(),
-            timeout: Duration::from_secs(5),
-            ..Settings::default()
-        };
+        let settings = Settings { timeout: Duration::from_secs(5), ..lab_dns::settings(&lab) };
         World { engine: Engine::new(settings), lab, _dir: dir }
     }
 
