@@ -1,86 +1,32 @@
 //! A point of presence as a process of its own: joins with a one-time token, looks at the lab from there, goes on after a
 //! restart, drains at SIGTERM, and is refused once it is revoked.
 
-use std::io::{BufRead, BufReader, Read, Write};
+mod support;
+
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use support::{Running, program, text};
 
 /// Generous: two cores that others use too.
 const LIMIT: Duration = Duration::from_secs(60);
 
-fn program() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_domainscope"));
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("DOMAINSCOPE_") {
-            command.env_remove(name);
-        }
-    }
-    command.stdin(Stdio::null());
-    command
+/// Starts it and reads its standard output until a line holds `text`.
+fn running(mut command: Command, text: &str) -> (Running, Vec<String>) {
+    command.stderr(Stdio::null());
+    Running::until(command, text)
 }
 
-/// Killed when the test is over, however it ends.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Running {
-    /// Starts it and reads its standard output until a line holds `text`.
-    fn until(mut command: Command, text: &str) -> (Running, Vec<String>) {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let (running, mut lines) = (Running(child), Vec::new());
-        loop {
-            let mut line = String::new();
-            assert_ne!(out.read_line(&mut line).unwrap(), 0, "it ended: {lines:?}");
-            let found = line.contains(text);
-            lines.push(line);
-            if found {
-                return (running, lines);
-            }
-        }
-    }
-
-    fn stop(mut self) -> Option<i32> {
-        let id = self.0.id().to_string();
-        assert!(Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
-        let start = Instant::now();
-        while start.elapsed() < LIMIT {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                return status.code();
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        None
-    }
+/// Its exit code after SIGTERM.
+fn stop(mut running: Running) -> i32 {
+    running.signal("TERM");
+    running.ends_within(LIMIT)
 }
 
 /// Status and JSON of an answer. A visitor of the demo is local as long as nothing hints at a proxy.
 fn ask(at: &str, method: &str, path: &str) -> (u16, serde_json::Value) {
-    let mut stream = std::net::TcpStream::connect(at).unwrap();
-    stream.set_read_timeout(Some(LIMIT)).unwrap();
-    write!(stream, "{method} {path} HTTP/1.1\r\nHost: {at}\r\nContent-Length: 0\r\n\r\n").unwrap();
-    let mut answer = BufReader::new(stream);
-    let (mut status, mut length) = (String::new(), 0);
-    answer.read_line(&mut status).unwrap();
-    loop {
-        let mut line = String::new();
-        answer.read_line(&mut line).unwrap();
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-        if name.eq_ignore_ascii_case("content-length") {
-            length = value.parse().unwrap();
-        }
-    }
-    let mut body = vec![0; length];
-    answer.read_exact(&mut body).unwrap();
-    let code = status.split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or(0);
-    (code, serde_json::from_slice(&body).unwrap_or_else(|_| serde_json::Value::String(text(&body))))
+    let (status, body) = support::ask(at, method, path, at);
+    (status, serde_json::from_str(&body).unwrap_or(serde_json::Value::String(body)))
 }
 
 fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
@@ -92,10 +38,6 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(start.elapsed() < LIMIT, "{what} within {LIMIT:?}");
         std::thread::sleep(Duration::from_millis(100));
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn agent(at: &str, engine: &Path, state: &Path, more: &[&str]) -> Command {
@@ -111,7 +53,7 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
     let mut serve = program();
     serve.args(["serve", "--demo", "--listen", "127.0.0.1:0", "--cluster-id", "alder-main", "--data"]);
     serve.arg(folder.path());
-    let (server, lines) = Running::until(serve, "Stop");
+    let (server, lines) = running(serve, "Stop");
     let line = lines.iter().find(|l| l.contains("Open")).unwrap();
     let at = line.split_once("http://").unwrap().1.trim().to_string();
     let engine = folder.path().join("lab/engine.toml");
@@ -132,7 +74,7 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
     let first = token();
     let state = folder.path().join("fra-1.json");
     let join = ["--id", "fra-1", "--region", "eu-central", "--token", &first];
-    let (running, _) = Running::until(agent(&at, &engine, &state, &join), "Point of presence fra-1");
+    let (process, _) = running(agent(&at, &engine, &state, &join), "Point of presence fra-1");
     let seen = until("fra-1 is online", || online("fra-1"));
     assert_eq!((seen["region"].as_str(), seen["protocol"].as_i64()), (Some("eu-central"), Some(3)));
     let fleet = ask(&at, "GET", "/api/v1/fleet").1;
@@ -141,11 +83,11 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
     // The answer to its request was lost: the file still says that it joins. Repeated, it is the same member.
     let kept = std::fs::read_to_string(&state).unwrap();
     assert!(!kept.contains("dsj_"), "the token is of no use any more");
-    drop(running);
+    drop(process);
     let mut joining: serde_json::Value = serde_json::from_str(&kept).unwrap();
     (joining["token"], joining["server"], joining["set"]) = (first.clone().into(), "".into(), "".into());
     std::fs::write(&state, joining.to_string()).unwrap();
-    let (running, _) = Running::until(agent(&at, &engine, &state, &[]), "Point of presence fra-1");
+    let (process, _) = running(agent(&at, &engine, &state, &[]), "Point of presence fra-1");
     assert_eq!(std::fs::read_to_string(&state).unwrap(), kept);
     // What can't be kept is not asked for: the token is still unused.
     let token_of_gru = token();
@@ -159,7 +101,7 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
     let away = Running(away.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     until("the key is kept", || std::fs::read_to_string(&gru).ok().filter(|kept| kept.contains("dsj_")));
     drop(away);
-    let (came, _) = Running::until(agent(&at, &engine, &gru, &[]), "Point of presence gru-1");
+    let (came, _) = running(agent(&at, &engine, &gru, &[]), "Point of presence gru-1");
     until("gru-1 is online", || online("gru-1"));
     drop(came);
     assert_eq!(ask(&at, "DELETE", "/api/v1/fleet/gru-1").0, 200);
@@ -228,11 +170,11 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
     assert!(web["detail"].as_str().unwrap().contains("must begin with one slash"), "{web}");
 
     // It ends on SIGTERM, restarts, and goes on with its key and no token.
-    assert_eq!(running.stop(), Some(0));
+    assert_eq!(stop(process), 0);
     let fleet = ask(&at, "GET", "/api/v1/fleet").1;
     let stopped = fleet["agents"].as_array().unwrap().iter().find(|a| a["id"] == "fra-1").cloned();
     assert_eq!(stopped.unwrap()["state"], "draining", "it said so: it will count as stopped, not as offline");
-    let (running, _) = Running::until(agent(&at, &engine, &state, &[]), "Point of presence fra-1");
+    let (process, _) = running(agent(&at, &engine, &state, &[]), "Point of presence fra-1");
     until("fra-1 answers again", || {
         of(&ask(&at, "GET", "/api/v1/fqdn?name=www.q7.io").1).filter(|v| v["error"].is_null())
     });
@@ -247,7 +189,7 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
         let agents = fleet["agents"].as_array().cloned().unwrap_or_default();
         agents.into_iter().find(|a| a["id"] == "fra-1" && a["queue"].as_u64() > Some(0))
     });
-    assert_eq!(running.stop(), Some(0));
+    assert_eq!(stop(process), 0);
     let report = asked.join().unwrap();
     let vantage = of(&report).unwrap_or_else(|| panic!("{report}"));
     let reason = vantage["error"].as_str().unwrap_or_default();
@@ -255,18 +197,18 @@ fn a_point_of_presence_joins_looks_resumes_and_is_revoked() {
     assert!(vantage["latency_ms"].is_number() || !reason.is_empty(), "{vantage}");
 
     // The server stops and starts again: the agent tries again with growing pauses, and is online without a word.
-    let (running, _) = Running::until(agent(&at, &engine, &state, &[]), "Point of presence fra-1");
+    let (process, _) = running(agent(&at, &engine, &state, &[]), "Point of presence fra-1");
     until("fra-1 is online", || online("fra-1"));
-    assert_eq!(server.stop(), Some(0));
+    assert_eq!(stop(server), 0);
     let mut serve = program();
     serve.args(["serve", "--demo", "--listen", &at, "--data"]).arg(folder.path());
-    let (server, _) = Running::until(serve, "Stop");
+    let (server, _) = running(serve, "Stop");
     let stale = until("the fleet is listed", || online("fra-1"))["seen_at"].clone();
     until("fra-1 is back", || online("fra-1").filter(|a| a["seen_at"] != stale));
 
     // Revoked: its key is refused, and it is not asked any more.
     assert_eq!(ask(&at, "DELETE", "/api/v1/fleet/fra-1").0, 200);
     assert!(of(&ask(&at, "GET", "/api/v1/fqdn?name=www.q7.io").1).is_none());
-    drop(running);
+    drop(process);
     drop(server);
 }

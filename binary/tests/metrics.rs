@@ -1,22 +1,15 @@
 //! What `/metrics` exports, and alert rules, judged by Prometheus' own `promtool`, and compared with dashboard and manual.
 
+mod support;
+
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use support::{Running, program};
 
 const LIMIT: Duration = Duration::from_secs(120);
-
-/// Killed when the test is over, however it ends.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 fn docs(file: &str) -> String {
     format!("{}/../docs/{file}", env!("CARGO_MANIFEST_DIR"))
@@ -159,14 +152,9 @@ fn promtool_parses_every_query_of_the_dashboard_and_of_the_service_levels() {
 
 #[test]
 fn every_metric_of_rules_and_dashboard_is_exported_and_promtool_accepts_all() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_domainscope"));
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("DOMAINSCOPE_") {
-            command.env_remove(name);
-        }
-    }
+    let mut command = program();
     command.args(["serve", "--demo", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"]);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut running = Running(command.spawn().unwrap());
     let mut out = BufReader::new(running.0.stdout.take().unwrap());
     let (mut pages, mut health) = (String::new(), String::new());

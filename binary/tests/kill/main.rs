@@ -12,6 +12,8 @@ mod hold;
 mod process;
 mod receiver;
 mod replicas;
+#[path = "../support/mod.rs"]
+mod support;
 mod world;
 
 use world::{Place, Plan, World, killed, seed, undisturbed};

@@ -1,9 +1,10 @@
 //! A server as a process of its own that is killed when the test ends, however it ends.
 
+use crate::support::program;
 use crate::world::{KEY, Place, World};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 /// One replica.
@@ -24,12 +25,7 @@ impl Process {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         let health = free.local_addr().unwrap();
         drop(free);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_domainscope"));
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("DOMAINSCOPE_") {
-                command.env_remove(name);
-            }
-        }
+        let mut command = program();
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--interval", "86400", "--expiry-days", "365"])
             .args(["--concurrency", "3", "--registry-limits", "limits.toml", "--metrics-listen"])
@@ -40,7 +36,6 @@ impl Process {
             .env("DOMAINSCOPE_SECRET_KEY", KEY)
             .envs(variables.iter().copied())
             .current_dir(world.folder.path())
-            .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(world.log());
         Process { child: command.spawn().unwrap(), health }
