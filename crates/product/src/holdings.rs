@@ -1,10 +1,10 @@
-//! What calls about holdings share: queueing, judging again, rules of stored data.
+//! Holdings: changed, queued, judged again; rules of what is stored about them.
 
 use super::add::normal_tags;
-use super::{Services, checked, read_name, unavailable};
+use super::{Services, checked, not_held, read_name, unavailable};
 use model::checks::{Checks, checked_days, checked_interval};
-use model::ids::{OrgId, Vantage};
-use model::item::{Item, NOTE_MAX};
+use model::ids::{Caller, OrgId, Vantage};
+use model::item::{Item, ItemPatch, NOTE_MAX};
 use model::names::DomainName;
 use service::{ApiError, ApiResult};
 use std::collections::HashSet;
@@ -67,9 +67,72 @@ impl Services {
         self.scanner.hub.recorded();
         Ok(())
     }
+
+    /// Changes what an organisation says of a domain, and judges it again.
+    pub(super) async fn patch_item(
+        &self,
+        caller: &Caller,
+        name: &DomainName,
+        patch: &ItemPatch,
+    ) -> ApiResult<()> {
+        let name = read_name(name.as_str())?;
+        patch.note.as_deref().map_or(Ok(()), checked_note)?;
+        let tags = patch.tags.as_deref().map(normal_tags).transpose()?;
+        let checks = checked_checks(&Checks {
+            interval_s: patch.scan_interval.flatten(),
+            expiry_days: patch.expiry_days.clone().flatten(),
+        })?;
+        let expiry_days = patch.expiry_days.as_ref().map(|_| checks.expiry_days);
+        let patch = ItemPatch { tags, expiry_days, ..patch.clone() };
+        let item =
+            self.store().patch_by(&caller.actor(), caller.org, &name, &patch, self.now()).await.map_err(
+                |e| match e {
+                    store::Error::NotFound => not_held(&name),
+                    e => unavailable(e),
+                },
+            )?;
+        self.rejudge(vec![item]).await?;
+        if patch.scan_interval.is_some() {
+            let interval_s = self.scanner.interval_of(&name).await.map_err(unavailable)?;
+            self.reschedule(std::slice::from_ref(&name), interval_s).await?;
+        }
+        Ok(())
+    }
+
+    /// Adds a tag to domains or takes it away. Returns those that changed.
+    pub(super) async fn tag_items(
+        &self,
+        caller: &Caller,
+        names: &[DomainName],
+        tag: &str,
+        add: bool,
+    ) -> ApiResult<Vec<DomainName>> {
+        let tags = normal_tags(&[tag.to_string()])?;
+        let Some(tag) = tags.first() else {
+            return Err(ApiError::invalid("Enter a tag."));
+        };
+        let mut changed = Vec::new();
+        for name in checked(names)? {
+            let Some((item, _)) = self.store().item(caller.org, &name).await.map_err(unavailable)? else {
+                continue;
+            };
+            let mut tags = item.tags.clone();
+            tags.retain(|t| t != tag);
+            if add {
+                tags.push(tag.clone());
+                tags.sort();
+            }
+            if tags != item.tags {
+                let patch = ItemPatch { tags: Some(tags), ..ItemPatch::default() };
+                self.patch_item(caller, &name, &patch).await?;
+                changed.push(name);
+            }
+        }
+        Ok(changed)
+    }
 }
 
-pub(super) fn checked_note(note: &str) -> ApiResult<()> {
+fn checked_note(note: &str) -> ApiResult<()> {
     if note.chars().count() > NOTE_MAX {
         return Err(ApiError::invalid(format!("A note has at most {NOTE_MAX} characters.")));
     }

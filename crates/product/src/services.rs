@@ -1,10 +1,8 @@
 //! The trait, method by method.
 
-use super::add::normal_tags;
-use super::holdings::{MAX_PROGRESS, checked_checks, checked_note, validated_for_restore};
-use super::{BULK, Services, Work, checked, not_held, query_error, read_name, unavailable};
+use super::holdings::{MAX_PROGRESS, validated_for_restore};
+use super::{BULK, Services, checked, not_held, read_name, unavailable};
 use async_trait::async_trait;
-use model::checks::Checks;
 use model::compare::Comparison;
 use model::configure::{ServiceReport, ServiceSpec, StoredService, StoredTemplate};
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
@@ -14,11 +12,10 @@ use model::fqdn::FqdnReport;
 use model::ids::{Caller, EventId, SnapshotId, Vantage};
 use model::inventory::{AddPreview, AddedLine, ListQuery, Page, Row, SortKey, Summary};
 use model::item::{Item, ItemPatch, Ownership};
-use model::names::{DomainName, Fqdn};
+use model::names::DomainName;
 use model::ownership::{ClaimBadge, ClaimView, Method};
 use model::resolvers::PublicResolver;
 use model::scan::ScanProgress;
-use monitor::observer::{NoProgress, cause_at_registry};
 use service::Backend;
 use service::policy::{Action, authorize};
 use service::{
@@ -142,28 +139,7 @@ impl Backend for Services {
 
     async fn patch(&self, caller: &Caller, name: &DomainName, patch: &ItemPatch) -> ApiResult<()> {
         authorize(caller, Action::Patch)?;
-        let name = read_name(name.as_str())?;
-        patch.note.as_deref().map_or(Ok(()), checked_note)?;
-        let tags = patch.tags.as_deref().map(normal_tags).transpose()?;
-        let checks = checked_checks(&Checks {
-            interval_s: patch.scan_interval.flatten(),
-            expiry_days: patch.expiry_days.clone().flatten(),
-        })?;
-        let expiry_days = patch.expiry_days.as_ref().map(|_| checks.expiry_days);
-        let patch = ItemPatch { tags, expiry_days, ..patch.clone() };
-        let item =
-            self.store().patch_by(&caller.actor(), caller.org, &name, &patch, self.now()).await.map_err(
-                |e| match e {
-                    store::Error::NotFound => not_held(&name),
-                    e => unavailable(e),
-                },
-            )?;
-        self.rejudge(vec![item]).await?;
-        if patch.scan_interval.is_some() {
-            let interval_s = self.scanner.interval_of(&name).await.map_err(unavailable)?;
-            self.reschedule(std::slice::from_ref(&name), interval_s).await?;
-        }
-        Ok(())
+        self.patch_item(caller, name, patch).await
     }
 
     async fn tag(
@@ -174,28 +150,7 @@ impl Backend for Services {
         add: bool,
     ) -> ApiResult<Vec<DomainName>> {
         authorize(caller, Action::Tag)?;
-        let tags = normal_tags(&[tag.to_string()])?;
-        let Some(tag) = tags.first() else {
-            return Err(ApiError::invalid("Enter a tag."));
-        };
-        let mut changed = Vec::new();
-        for name in checked(names)? {
-            let Some((item, _)) = self.store().item(caller.org, &name).await.map_err(unavailable)? else {
-                continue;
-            };
-            let mut tags = item.tags.clone();
-            tags.retain(|t| t != tag);
-            if add {
-                tags.push(tag.clone());
-                tags.sort();
-            }
-            if tags != item.tags {
-                let patch = ItemPatch { tags: Some(tags), ..ItemPatch::default() };
-                self.patch(caller, &name, &patch).await?;
-                changed.push(name);
-            }
-        }
-        Ok(changed)
+        self.tag_items(caller, names, tag, add).await
     }
 
     async fn rescan(&self, caller: &Caller, names: &[DomainName]) -> ApiResult<u64> {
@@ -309,42 +264,12 @@ impl Backend for Services {
 
     async fn look_up(&self, caller: &Caller, input: &str) -> ApiResult<ScanReport> {
         authorize(caller, Action::LookUp)?;
-        let understood = DomainName::read(input).map_err(|e| ApiError::invalid(e.to_string()))?;
-        let name = understood.name;
-        let _permit = self.enter(caller, Work::Scan).await?;
-        let (mut observation, raw) = self.asking_for(caller)?.scanner.look(&name, &NoProgress).await;
-        let mut address_space = Vec::new();
-        // A visitor has no organisation whose registry it could see.
-        if caller.visitor.is_none() {
-            let placed = crate::place_addresses(&**self.store(), caller.org, &observation).await;
-            let placed = placed.map_err(unavailable)?;
-            observation.findings.extend(placed.iter().filter_map(|p| p.finding(name.as_str())));
-            address_space = placed.into_iter().map(Into::into).collect();
-        }
-        let in_inventory = self.store().item(caller.org, &name).await.map_err(unavailable)?.is_some();
-        Ok(ScanReport {
-            unicode: name.unicode(),
-            name,
-            note: understood.note,
-            observation,
-            raw,
-            address_space,
-            in_inventory,
-            now: self.now(),
-        })
+        self.tool_scan(caller, input).await
     }
 
     async fn trace(&self, caller: &Caller, name: &str, rtype: &str) -> ApiResult<Trace> {
         authorize(caller, Action::Trace)?;
-        let name = Fqdn::read(name).map_err(|e| ApiError::invalid(e.to_string()))?.name;
-        dns::known_type(rtype).map_err(|e| query_error(&e))?;
-        let _permit = self.enter(caller, Work::Trace).await?;
-        let mut trace =
-            self.asking_for(caller)?.engine.trace(&name, rtype).await.map_err(|e| query_error(&e))?;
-        if caller.visitor.is_none() {
-            crate::place_trace(&**self.store(), caller.org, &mut trace).await.map_err(unavailable)?;
-        }
-        Ok(trace)
+        self.tool_trace(caller, name, rtype).await
     }
 
     async fn check(
@@ -355,29 +280,7 @@ impl Backend for Services {
         ds: &[String],
     ) -> ApiResult<CheckOutcome> {
         authorize(caller, Action::Check)?;
-        let zone = Fqdn::read(zone).map_err(|e| ApiError::invalid(e.to_string()))?.name;
-        let now = self.now();
-        let mut options = dns::checks::CheckOptions::new(now);
-        crate::undelegated::read(&mut options, ns, ds).map_err(ApiError::invalid)?;
-        let _permit = self.enter(caller, Work::Check).await?;
-        let asking = self.asking_for(caller)?;
-        let before_a_move = !options.undelegated_ns.is_empty() || !options.undelegated_ds.is_empty();
-        let report = asking.engine.check(zone.as_str(), &options).await.map_err(|e| query_error(&e))?;
-        let cause = match report.findings.iter().any(|f| f.tag == "B02_NO_DELEGATION") {
-            true => cause_at_registry(asking.scanner.observer.as_ref(), &zone, now).await,
-            false => None,
-        };
-        Ok(CheckOutcome {
-            cause,
-            zone: report.zone,
-            before_a_move,
-            findings: report.findings,
-            test_cases: report.test_cases,
-            queries: report.queries,
-            elapsed_ms: report.elapsed_ms,
-            notes: report.notes,
-            now,
-        })
+        self.tool_check(caller, zone, ns, ds).await
     }
 
     async fn authority(&self, caller: &Caller, name: &str, rtype: &str) -> ApiResult<Comparison> {

@@ -1,4 +1,4 @@
-//! The analysis tools behind pages, REST and live streams: comparison, watch, FQDN analyzer. In: a caller and what was
+//! The analysis tools behind pages, REST and live streams: scan, trace, check, comparison, watch, FQDN analyzer. In: a caller and what was
 //! typed. Out: types of the model, or an error.
 
 use super::{Bounds, Limits, Services, ToolPermit, Work, query_error, unavailable};
@@ -7,14 +7,15 @@ use crate::fleet::ThirdParties;
 use dns::compare::{Asking, Comparer, Watch};
 use dns::fqdn::{Here, Vantage as Place, analyze};
 use model::compare::{CompareEvent, Comparison, Earlier, EndKind, Ended};
+use model::dns::Trace;
 use model::fqdn::FqdnReport;
 use model::ids::{Caller, Vantage};
-use model::names::Fqdn;
+use model::names::{DomainName, Fqdn};
 use model::observation::Observation;
 use monitor::Observer;
-use monitor::observer::cause_at_registry;
+use monitor::observer::{NoProgress, cause_at_registry};
 use service::policy::{Action, authorize};
-use service::{ApiError, ApiResult};
+use service::{ApiError, ApiResult, CheckOutcome, ScanReport};
 use std::sync::Arc;
 
 /// Kept states that are read for values a name had before.
@@ -158,6 +159,79 @@ impl Services {
         let s = self.asking_for(caller)?;
         let (observer, comparer) = (s.scanner.observer.clone(), s.tools.comparer.clone());
         Ok(LiveComparison { observer, comparer, asking, watch, _permit: permit })
+    }
+
+    /// Looks at a domain as a scan does, and stores nothing.
+    pub(super) async fn tool_scan(&self, caller: &Caller, input: &str) -> ApiResult<ScanReport> {
+        let understood = DomainName::read(input).map_err(|e| ApiError::invalid(e.to_string()))?;
+        let name = understood.name;
+        let _permit = self.enter(caller, Work::Scan).await?;
+        let (mut observation, raw) = self.asking_for(caller)?.scanner.look(&name, &NoProgress).await;
+        let mut address_space = Vec::new();
+        // A visitor has no organisation whose registry it could see.
+        if caller.visitor.is_none() {
+            let placed = crate::place_addresses(&**self.store(), caller.org, &observation).await;
+            let placed = placed.map_err(unavailable)?;
+            observation.findings.extend(placed.iter().filter_map(|p| p.finding(name.as_str())));
+            address_space = placed.into_iter().map(Into::into).collect();
+        }
+        let in_inventory = self.store().item(caller.org, &name).await.map_err(unavailable)?.is_some();
+        Ok(ScanReport {
+            unicode: name.unicode(),
+            name,
+            note: understood.note,
+            observation,
+            raw,
+            address_space,
+            in_inventory,
+            now: self.now(),
+        })
+    }
+
+    /// Follows the delegations of a name.
+    pub(super) async fn tool_trace(&self, caller: &Caller, name: &str, rtype: &str) -> ApiResult<Trace> {
+        let name = Fqdn::read(name).map_err(|e| ApiError::invalid(e.to_string()))?.name;
+        dns::known_type(rtype).map_err(|e| query_error(&e))?;
+        let _permit = self.enter(caller, Work::Trace).await?;
+        let mut trace =
+            self.asking_for(caller)?.engine.trace(&name, rtype).await.map_err(|e| query_error(&e))?;
+        if caller.visitor.is_none() {
+            crate::place_trace(&**self.store(), caller.org, &mut trace).await.map_err(unavailable)?;
+        }
+        Ok(trace)
+    }
+
+    /// Checks a zone, also as it would be with other servers or keys.
+    pub(super) async fn tool_check(
+        &self,
+        caller: &Caller,
+        zone: &str,
+        ns: &[String],
+        ds: &[String],
+    ) -> ApiResult<CheckOutcome> {
+        let zone = Fqdn::read(zone).map_err(|e| ApiError::invalid(e.to_string()))?.name;
+        let now = self.now();
+        let mut options = dns::checks::CheckOptions::new(now);
+        crate::undelegated::read(&mut options, ns, ds).map_err(ApiError::invalid)?;
+        let _permit = self.enter(caller, Work::Check).await?;
+        let asking = self.asking_for(caller)?;
+        let before_a_move = !options.undelegated_ns.is_empty() || !options.undelegated_ds.is_empty();
+        let report = asking.engine.check(zone.as_str(), &options).await.map_err(|e| query_error(&e))?;
+        let cause = match report.findings.iter().any(|f| f.tag == "B02_NO_DELEGATION") {
+            true => cause_at_registry(asking.scanner.observer.as_ref(), &zone, now).await,
+            false => None,
+        };
+        Ok(CheckOutcome {
+            cause,
+            zone: report.zone,
+            before_a_move,
+            findings: report.findings,
+            test_cases: report.test_cases,
+            queries: report.queries,
+            elapsed_ms: report.elapsed_ms,
+            notes: report.notes,
+            now,
+        })
     }
 
     pub(super) async fn tool_authority(
