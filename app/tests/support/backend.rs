@@ -3,27 +3,21 @@
 use super::now;
 use super::world::{self, Domain};
 use async_trait::async_trait;
-use jiff::ToSpan;
 use model::configure::{ServiceReport, ServiceSpec, StoredService, StoredTemplate};
 use model::detail::{Detail, RawAnswer, Snapshot, SnapshotMeta};
 use model::dns::Trace;
-use model::event::{Change, Event, EventCounts, EventGroup, EventKind, EventPage, EventQuery, Severity};
-use model::ids::{Caller, EventId, LogPosition, OrgId, SnapshotId};
-use model::inventory::{
-    AddPreview, AddResult, AddedLine, CalendarDay, Facet, Facets, ListQuery, Page, Row, Summary,
-};
+use model::event::{Event, EventPage, EventQuery};
+use model::ids::{Caller, EventId, SnapshotId};
+use model::inventory::{AddPreview, AddResult, AddedLine, ListQuery, Page, Row, Summary};
 use model::item::{Item, ItemPatch, Ownership};
 use model::names::DomainName;
 use model::ownership::{ClaimBadge, ClaimView, Method};
-use model::registration::{Party, Protocol, RegistrationState};
 use model::resolvers::PublicResolver;
-use model::scan::{ScanProgress, Stage, StageResult};
-use model::status::StatusKind;
+use model::scan::ScanProgress;
 use service::{
     ApiError, ApiResult, Backend, CheckOutcome, ConnectRequest, CreatedLink, ScanReport, Session,
     TemplateDraft,
 };
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// What the sample holds, what it was asked to do, and whether it is broken.
@@ -70,7 +64,7 @@ impl Sample {
 
     pub fn story() -> Self {
         let mut s = Sample::of(world::all());
-        s.events = events();
+        s.events = super::events::sample();
         s.scanning = Some("halcyon.example".into());
         s
     }
@@ -90,90 +84,6 @@ impl Sample {
     }
 }
 
-fn events() -> Vec<Event> {
-    let e =
-        |id, domain: &str, hours, kind, severity, field: &str, old: Option<&str>, new: Option<&str>| Event {
-            id: EventId(id),
-            org: OrgId::BUILT_IN,
-            domain: DomainName::trusted(domain),
-            at: world::ago(hours),
-            change: Change {
-                kind,
-                severity,
-                field: field.into(),
-                old: old.map(Into::into),
-                new: new.map(Into::into),
-                source: "RDAP https://rdap.registry.example/".into(),
-                note: String::new(),
-            },
-            acknowledged: None,
-            cluster: Some("alder-main".into()),
-            clusterset: Some("alder-fleet".into()),
-            maintenance: None,
-        };
-    vec![
-        e(
-            3,
-            "alder.example",
-            77,
-            EventKind::NameserversChanged,
-            Severity::Warning,
-            "nameservers",
-            Some("ns1.quarry-dns.example"),
-            Some("ns1.meridian-dns.example, ns3.meridian-dns.example"),
-        ),
-        e(
-            2,
-            "tidewater.example",
-            50,
-            EventKind::StatusRemoved,
-            Severity::Critical,
-            "statuses",
-            Some("clientTransferProhibited"),
-            None,
-        ),
-        e(
-            1,
-            "alder.example",
-            4000,
-            EventKind::RegistrarChanged,
-            Severity::Warning,
-            "registrar",
-            Some("Harbor Names Ltd"),
-            Some("Lantern Registrar"),
-        ),
-    ]
-}
-
-fn progress(name: &str) -> ScanProgress {
-    ScanProgress {
-        name: DomainName::trusted(name),
-        running: vec![Stage::Zone],
-        done: vec![
-            StageResult { stage: Stage::Registration, ok: true, words: "RDAP answered".into(), ms: 412 },
-            StageResult {
-                stage: Stage::Delegation,
-                ok: false,
-                words: "1 of 4 servers is lame".into(),
-                ms: 1510,
-            },
-        ],
-        started_at: now(),
-        result: None,
-        suspended: false,
-    }
-}
-
-fn facet(values: impl Iterator<Item = String>) -> Vec<Facet> {
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    for v in values {
-        *counts.entry(v).or_default() += 1;
-    }
-    let mut out: Vec<_> = counts.into_iter().map(|(value, count)| Facet { value, count }).collect();
-    out.sort_by_key(|f| std::cmp::Reverse(f.count));
-    out
-}
-
 #[async_trait]
 impl Backend for Sample {
     async fn session(&self, caller: &Caller) -> ApiResult<Session> {
@@ -190,49 +100,14 @@ impl Backend for Sample {
 
     async fn list(&self, _: &Caller, q: &ListQuery) -> ApiResult<Page> {
         self.up()?;
-        let mut rows: Vec<Row> = self.domains.iter().map(Domain::row).collect();
-        let facets = Facets {
-            status: facet(rows.iter().map(|r| r.status.kind.as_str().to_string())),
-            registrar: facet(rows.iter().map(|r| r.registrar.clone().unwrap_or_default())),
-            provider: facet(
-                rows.iter().map(|r| r.provider.as_ref().map(|p| p.name.clone()).unwrap_or_default()),
-            ),
-            tag: facet(rows.iter().flat_map(|r| r.tags.clone())),
-            ownership: facet(rows.iter().map(|r| r.ownership.as_str().to_string())),
-        };
-        rows.retain(|r| {
-            r.unicode.contains(&q.search)
-                && (q.status.is_empty() || q.status.contains(&r.status.kind))
-                && (q.tag.is_empty() || q.tag.iter().any(|t| r.tags.contains(t)))
-        });
-        let total = rows.len() as u64;
-        let skip = (q.page.saturating_sub(1) * q.per_page) as usize;
-        let rows = rows.into_iter().skip(skip).take(q.per_page as usize).collect();
-        Ok(Page { rows, total, page: q.page, per_page: q.per_page, facets, rv: LogPosition(7) })
+        Ok(super::inventory::page(&self.domains, q))
     }
 
     async fn summary(&self, _: &Caller) -> ApiResult<Summary> {
         self.up()?;
-        let rows: Vec<Row> = self.domains.iter().map(Domain::row).collect();
-        let owned = rows.iter().filter(|r| r.ownership == Ownership::Owned).count() as u64;
-        let of =
-            |k| rows.iter().filter(|r| r.ownership == Ownership::Owned && r.status.kind == k).count() as u64;
-        let today: jiff::civil::Date = "2026-11-20".parse().unwrap();
-        let day = |d: i32, count| CalendarDay { day: today.checked_add(d.days()).unwrap(), count };
-        Ok(Summary {
-            total: rows.len() as u64,
-            owned,
-            watched: rows.len() as u64 - owned,
-            critical: of(StatusKind::Critical),
-            warning: of(StatusKind::Warning),
-            expired: 1,
-            expiring: 3,
-            changed: 2,
-            dns_changed: 1,
-            calendar: vec![day(3, 1), day(14, 1), day(23, 2), day(48, 1), day(62, 4), day(85, 2)],
-            open_events: self.events.len() as u64,
-            thresholds: self.thresholds,
-        })
+        let open_events = self.events.len() as u64;
+        let summary = super::inventory::summary(&self.domains);
+        Ok(Summary { open_events, thresholds: self.thresholds, ..summary })
     }
 
     async fn suggest(&self, _: &Caller, text: &str) -> ApiResult<Vec<Row>> {
@@ -330,38 +205,20 @@ impl Backend for Sample {
     }
 
     async fn scans(&self, _: &Caller, _: &[DomainName]) -> ApiResult<Vec<ScanProgress>> {
-        Ok(self.scanning.iter().map(|n| progress(n)).collect())
+        Ok(self.scanning.iter().map(|n| super::world::progress(n)).collect())
     }
 
     async fn detail(&self, _: &Caller, name: &DomainName) -> ApiResult<Detail> {
         let mut d = self.find(name)?.detail();
-        d.scan = self.scanning.as_deref().filter(|n| *n == name.as_str()).map(progress);
+        d.scan = self.scanning.as_deref().filter(|n| *n == name.as_str()).map(super::world::progress);
         d.events = self.events.iter().filter(|e| e.domain == *name).count() as u64;
         d.snapshots = if d.observation.is_some() { 3 } else { 0 };
         Ok(d)
     }
 
     async fn snapshots(&self, _: &Caller, name: &DomainName) -> ApiResult<Vec<SnapshotMeta>> {
-        if self.find(name)?.observation.is_none() {
-            return Ok(vec![]);
-        }
-        let meta = |id, hours, summary: &[&str]| SnapshotMeta {
-            id: SnapshotId(id),
-            at: world::ago(hours),
-            summary: summary.iter().map(|s| (*s).to_string()).collect(),
-        };
-        Ok(vec![
-            meta(
-                3,
-                77,
-                &[
-                    "Nameservers went from ns1.quarry-dns.example to ns1.meridian-dns.example",
-                    "Modified went from May 12, 2026 to Nov 17, 2026",
-                ],
-            ),
-            meta(2, 4400, &["Registrar went from Harbor Names Ltd to Lantern Registrar"]),
-            meta(1, 8000, &[]),
-        ])
+        let is_known = self.find(name)?.observation.is_some();
+        Ok(if is_known { super::history::states() } else { Vec::new() })
     }
 
     async fn snapshot(&self, c: &Caller, name: &DomainName, id: SnapshotId) -> ApiResult<Snapshot> {
@@ -369,55 +226,17 @@ impl Backend for Sample {
         let missing = || ApiError::not_found("Not found in this organisation.");
         let meta = all.into_iter().find(|m| m.id == id).ok_or_else(missing)?;
         let mut o = self.find(name)?.observation.clone().ok_or_else(missing)?;
-        if let Some(RegistrationState::Registered(r)) = &mut o.registration.value {
-            if id.0 < 3 {
-                r.nameservers = Some(vec!["ns1.quarry-dns.example".into(), "old-ns.alder.example".into()]);
-                r.updated = Some("2026-05-12".parse().unwrap());
-            }
-            if id.0 < 2 {
-                r.registrar.name = Some("Harbor Names Ltd".into());
-                r.statuses = Some(["clientDeleteProhibited".into()].into());
-                r.dnssec = None;
-            }
-        }
+        super::history::set_back(&mut o, id);
         Ok(Snapshot { meta, observation: o })
     }
 
     async fn raw(&self, _: &Caller, _: &DomainName, id: SnapshotId) -> ApiResult<Vec<RawAnswer>> {
-        let handle = if id.0 < 2 { "D1-EXAMPLE" } else { "D2-EXAMPLE" };
-        Ok(vec![RawAnswer {
-            protocol: Protocol::Rdap,
-            party: Party::Registry,
-            server: "https://rdap.registry.example/".into(),
-            at: world::ago(77),
-            body: format!(r#"{{"objectClassName":"domain","ldhName":"alder.example","handle":"{handle}"}}"#),
-        }])
+        Ok(super::history::raw(id))
     }
 
     async fn events(&self, _: &Caller, q: &EventQuery) -> ApiResult<EventPage> {
         self.up()?;
-        let events: Vec<_> = self
-            .events
-            .iter()
-            .filter(|e| q.domain.as_ref().is_none_or(|d| *d == e.domain))
-            .filter(|e| q.at_least.is_none_or(|s| e.change.severity >= s))
-            .filter(|e| e.domain.as_str().contains(&q.search))
-            .cloned()
-            .collect();
-        let group = |e: &Event| EventGroup {
-            kind: e.change.kind,
-            severity: e.change.severity,
-            open: e.acknowledged.is_none(),
-            count: 1,
-        };
-        Ok(EventPage {
-            total: events.len() as u64,
-            newest: events.first().map(|e| e.id),
-            counts: Some(EventCounts(self.events.iter().map(group).collect())),
-            events,
-            page: q.page,
-            per_page: q.per_page,
-        })
+        Ok(super::events::page(&self.events, q))
     }
 
     async fn acknowledge_matching(

@@ -22,6 +22,7 @@ use model::observation::{Observation, Part, PartError};
 use model::registration::{
     DnssecStated, Ds, Party, Protocol, Provenance, Registrar, Registration, RegistrationState,
 };
+use model::scan::{ScanProgress, Stage, StageResult};
 use std::collections::BTreeMap;
 
 pub fn ago(hours: i64) -> Timestamp {
@@ -184,4 +185,24 @@ pub fn domain(name: &str, r: Registration, provider: &str) -> Domain {
     o.dnssec = Part::good(insecure, asked, "authoritative servers");
     o.zone = Part::good(ZoneSnapshot::default(), asked, "authoritative servers");
     Domain { item, observation: Some(o) }
+}
+
+/// A scan under way.
+pub fn progress(name: &str) -> ScanProgress {
+    ScanProgress {
+        name: DomainName::trusted(name),
+        running: vec![Stage::Zone],
+        done: vec![
+            StageResult { stage: Stage::Registration, ok: true, words: "RDAP answered".into(), ms: 412 },
+            StageResult {
+                stage: Stage::Delegation,
+                ok: false,
+                words: "1 of 4 servers is lame".into(),
+                ms: 1510,
+            },
+        ],
+        started_at: now(),
+        result: None,
+        suspended: false,
+    }
 }
