@@ -228,17 +228,27 @@ async fn the_bound_on_questions_holds() {
 
 #[tokio::test]
 async fn servers_of_one_set_that_serve_different_data_are_told_apart() {
+    // The first server has two addresses, and is one server all the same.
+    let root: (&str, String) = (ROOT.0, format!("{}\n     ns1.test. 60 A 192.0.2.13", ROOT.1));
+    let root = (root.0, &*Box::leak(root.1.into_boxed_str()));
     let old = (
         TLD.0,
         "@ 60 SOA ns1.test. host.test. 6 2 3 4 5\n@ 60 NS ns1.test.\n@ 60 NS ns2.test.\nwww 60 A 198.51.100.9",
     );
     let w = world(
         &["192.0.2.1"],
-        vec![server("192.0.2.1", &[ROOT]), server("192.0.2.11", &[TLD]), server("192.0.2.12", &[old])],
+        vec![
+            server("192.0.2.1", &[root]),
+            server("192.0.2.11", &[TLD]),
+            server("192.0.2.13", &[TLD]),
+            server("192.0.2.12", &[old]),
+        ],
     )
     .await;
     let trace = w.engine().trace(&Fqdn::trusted("www.test"), "A").await.unwrap();
-    let notes = &trace.steps.last().unwrap().notes;
+    let step = trace.steps.last().unwrap();
+    assert_eq!(step.answers.len(), 3);
+    let notes = &step.notes;
     assert_eq!(
         *notes,
         ["the servers of this set disagree: 1 × authoritative answer 198.51.100.1; \

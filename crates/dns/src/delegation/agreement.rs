@@ -96,9 +96,9 @@ fn few(mut items: Vec<String>, total: usize) -> String {
     items.join(", ") + &more
 }
 
-/// One sentence when the servers of a set say different things.
+/// One sentence when the servers of a set say different things. Servers are counted, not their addresses.
 pub(crate) fn disagreement(replies: &[ServerReply], rtype: Rtype) -> Option<String> {
-    let mut groups: BTreeMap<String, usize> = BTreeMap::new();
+    let mut groups: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     let answers: BTreeSet<Vec<&[u8]>> = replies
         .iter()
         .filter(|s| s.kind == AnswerKind::Answer)
@@ -118,10 +118,11 @@ pub(crate) fn disagreement(replies: &[ServerReply], rtype: Rtype) -> Option<Stri
             }
             _ => s.kind.words().to_string(),
         };
-        *groups.entry(what).or_default() += 1;
+        groups.entry(what).or_default().insert(&s.server);
     }
     (groups.len() > 1).then(|| {
-        let parts: Vec<String> = groups.iter().map(|(what, n)| format!("{n} × {what}")).collect();
+        let parts: Vec<String> =
+            groups.iter().map(|(what, servers)| format!("{} × {what}", servers.len())).collect();
         let more = parts.len().saturating_sub(NAMED);
         let parts = parts[..parts.len() - more].join("; ");
         let more = if more > 0 { format!("; and {more} more") } else { String::new() };
