@@ -47,6 +47,7 @@ pub enum Fault {
     InvalidJson,
     RedirectLoop,
     RateLimit(u32),
+    NotFound,
     Bomb(u32),
     ManyRecords(u32),
     Dnames(u32),
@@ -102,6 +103,7 @@ pub const TABLE: &[(&str, Argument, &str)] = &[
     ("invalid-json", Argument::None, "a JSON text that breaks off"),
     ("redirect-loop", Argument::None, "redirects to itself, for ever"),
     ("rate-limit", Argument::Number(10), "answers so many questions a minute, then 429 or a polite refusal"),
+    ("not-found", Argument::None, "says of every name that it is not registered"),
     (
         "bomb",
         Argument::Number(4_659),
@@ -155,6 +157,7 @@ impl Fault {
             Self::InvalidJson => ("invalid-json", None),
             Self::RedirectLoop => ("redirect-loop", None),
             Self::RateLimit(n) => ("rate-limit", Some(n.to_string())),
+            Self::NotFound => ("not-found", None),
             Self::Bomb(n) => ("bomb", Some(n.to_string())),
             Self::ManyRecords(n) => ("many-records", Some(n.to_string())),
             Self::Dnames(n) => ("dnames", Some(n.to_string())),
@@ -176,7 +179,11 @@ impl Fault {
                 Service::Rdap => {
                     http || matches!(
                         self,
-                        Self::Garbage | Self::ReferralLoop | Self::InvalidJson | Self::RateLimit(_)
+                        Self::Garbage
+                            | Self::ReferralLoop
+                            | Self::InvalidJson
+                            | Self::RateLimit(_)
+                            | Self::NotFound
                     )
                 }
                 Service::Whois => matches!(
@@ -188,12 +195,17 @@ impl Fault {
                         | Self::Garbage
                         | Self::ReferralLoop
                         | Self::RateLimit(_)
+                        | Self::NotFound
                 ),
                 Service::Dns => {
                     !http
                         && !matches!(
                             self,
-                            Self::Drip | Self::ReferralLoop | Self::InvalidJson | Self::RateLimit(_)
+                            Self::Drip
+                                | Self::ReferralLoop
+                                | Self::InvalidJson
+                                | Self::RateLimit(_)
+                                | Self::NotFound
                         )
                 }
             }
@@ -296,6 +308,7 @@ impl FromStr for Fault {
             "http-500" => Self::Http500,
             "invalid-json" => Self::InvalidJson,
             "redirect-loop" => Self::RedirectLoop,
+            "not-found" => Self::NotFound,
             "bomb" => Self::Bomb(number),
             "many-records" => Self::ManyRecords(number),
             "dnames" => Self::Dnames(number),

@@ -13,6 +13,7 @@ mod places;
 mod progress;
 mod reach;
 mod record_sets;
+mod registry_denial;
 mod reminders;
 mod scanner;
 pub mod schedule;

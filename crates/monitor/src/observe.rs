@@ -76,6 +76,12 @@ impl Scanner {
         let dns =
             async { if rest { DnsParts::default() } else { self.observer.dns(name, now, progress).await } };
         let (InTurn { mut part, mut raw, later }, mut dns) = futures::join!(registration, dns);
+        let delegation =
+            Some(&dns.delegation).filter(|d| d.value.is_some()).or(stored.map(|o| &o.delegation));
+        let is_delegated = delegation.and_then(|d| d.value.as_ref()).is_some_and(|d| d.delegated);
+        if is_delegated {
+            self.check_denial(name, &mut part, &mut raw, asked, now).await;
+        }
         // Answers of a failed look-up do not replace the good ones that are stored.
         if part.error.is_some() && previous.is_some() {
             raw.clear();

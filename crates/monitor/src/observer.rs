@@ -100,6 +100,18 @@ pub trait Observer: Send + Sync + 'static {
         InTurn { part, raw, later: false }
     }
 
+    /// The same by WHOIS alone, for a name that the registry's RDAP server denies; `None` where it can't be asked. `asked`: a
+    /// person waits for it.
+    async fn registration_by_whois(
+        &self,
+        name: &DomainName,
+        now: Timestamp,
+        asked: bool,
+    ) -> Option<(Part<RegistrationState>, Vec<RawAnswer>)> {
+        let _ = (name, now, asked);
+        None
+    }
+
     /// Delegation, zone, DNSSEC and findings.
     async fn dns(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> DnsParts;
 
@@ -212,6 +224,24 @@ impl Observer for NetworkObserver {
         progress: &dyn Progress,
     ) -> InTurn {
         look_up(&self.client, name, now, Pace::Scheduled, progress).await
+    }
+
+    async fn registration_by_whois(
+        &self,
+        name: &DomainName,
+        now: Timestamp,
+        asked: bool,
+    ) -> Option<(Part<RegistrationState>, Vec<RawAnswer>)> {
+        let pace = if asked { Pace::Asked } else { Pace::Scheduled };
+        let found = self.client.whois_at(name, now, pace).await;
+        let state = found
+            .outcome
+            .inspect_err(
+                |e| tracing::debug!(domain = %name, error = %e.sentence, "WHOIS was asked beside RDAP"),
+            )
+            .ok()?;
+        let source = source_of(&state, &found.raw);
+        Some((Part::good(state, now, source), found.raw))
     }
 
     async fn dns(&self, name: &DomainName, now: Timestamp, progress: &dyn Progress) -> DnsParts {

@@ -126,6 +126,7 @@ fn field_label(field: &str) -> &str {
         "updated" => "modified",
         "expires" => "expiration",
         "registrar_expires" => "expiration (registrar)",
+        "outcome" => "registration",
         "statuses" => "status flags",
         "dnssec" => "DNSSEC",
         "registry_id" => "registry ID",

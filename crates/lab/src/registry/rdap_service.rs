@@ -98,7 +98,7 @@ fn plan(shared: &Shared, host: &str, id: &str, path: &str) -> Plan {
             plan.status = StatusCode::BAD_REQUEST;
             plan.json = rdap::error(400, "Bad Request", &reason);
         }
-        (_, Some(Ok(name))) => about(&world, id, &name, &mut plan),
+        (_, Some(Ok(name))) if plan.fault != Some(Fault::NotFound) => about(&world, id, &name, &mut plan),
         _ => {}
     }
     plan

@@ -77,8 +77,8 @@ pub(crate) fn root(world: &World, query: &str) -> String {
     text.0
 }
 
-/// The registry's answer to one line.
-pub(crate) fn registry(world: &World, tld: &str, query: &str) -> String {
+/// The registry's answer to one line; with `denies` that of a registry that knows no name.
+pub(crate) fn registry(world: &World, tld: &str, query: &str, denies: bool) -> String {
     let style = world.tlds.get(tld).map_or(WhoisStyle::Thick, |t| t.whois);
     let words: Vec<&str> = query.split_whitespace().collect();
     let Some(last) = words.last() else { return "% No query given\r\n".into() };
@@ -86,7 +86,8 @@ pub(crate) fn registry(world: &World, tld: &str, query: &str) -> String {
     let Ok(name) = names::normal(asked) else {
         return format!("% Not a domain name: {asked}\r\n");
     };
-    match (style, world.known(tld, &name)) {
+    let known = if denies { Known::Available } else { world.known(tld, &name) };
+    match (style, known) {
         (WhoisStyle::Denic, known) => denic(&name, &known, words.contains(&"-T")),
         (style, Known::Registered(facts)) => match style {
             WhoisStyle::Thin => thin(&facts),

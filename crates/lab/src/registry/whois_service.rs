@@ -89,9 +89,9 @@ fn plan(shared: &Shared, host: &str, id: &str, query: &str) -> (Vec<u8>, Option<
         whois::root(&world, query).into_bytes()
     } else if id == "replay" {
         let tld = name.as_deref().map(names::tld_of).unwrap_or_default();
-        whois::registry(&world, tld, query).into_bytes()
+        whois::registry(&world, tld, query, false).into_bytes()
     } else if world.tlds.contains_key(id) {
-        whois::registry(&world, id, query).into_bytes()
+        whois::registry(&world, id, query, how == Some(Fault::NotFound)).into_bytes()
     } else {
         whois::registrar(&world, id, query).into_bytes()
     };

@@ -224,6 +224,12 @@ impl Registration {
         DELETION_FLAGS.iter().any(|flag| self.has(flag))
     }
 
+    /// Keeps beside this registration that another server of the registry denies it.
+    pub fn note_denial(&mut self, by: Provenance) {
+        let (field, value) = ("outcome".to_string(), "not registered".to_string());
+        self.disagreements.push(Disagreement { field, value, by });
+    }
+
     /// True when `status` is published as set.
     pub fn has(&self, status: &str) -> bool {
         self.statuses.as_ref().is_some_and(|s| s.iter().any(|x| x.as_str() == status))

@@ -35,15 +35,36 @@ impl Trail {
     }
 }
 
-pub(super) async fn lookup(context: &Context, name: &DomainName, now: Timestamp, pace: Pace) -> LookupResult {
+/// What a look-up asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Scope {
+    /// RDAP, WHOIS where it has something to add, and the registrar.
+    Whole,
+    /// WHOIS alone.
+    Whois,
+}
+
+pub(super) async fn lookup(
+    context: &Context,
+    name: &DomainName,
+    now: Timestamp,
+    pace: Pace,
+    scope: Scope,
+) -> LookupResult {
     let mut trail = Trail::default();
     let whole = context.settings.timeout;
     let walk = Walk { context, name, now, pace };
-    let in_time = tokio::time::timeout(whole, walk.all(&mut trail)).await.is_ok();
+    let questions = async {
+        match scope {
+            Scope::Whole => walk.all(&mut trail).await,
+            Scope::Whois => by_whois(walk, &mut trail).await,
+        }
+    };
+    let in_time = tokio::time::timeout(whole, questions).await.is_ok();
     if !in_time && trail.found.is_empty() {
         let sentence = format!("no server answered about {name} within {} s", whole.as_secs_f32());
         trail.failures.push(Failure {
-            protocol: Protocol::Rdap,
+            protocol: if scope == Scope::Whois { Protocol::Whois } else { Protocol::Rdap },
             party: Party::Registry,
             server: String::new(),
             error: LookupError::new(FailureKind::Timeout, sentence),

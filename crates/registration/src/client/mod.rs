@@ -25,6 +25,7 @@ pub use result::{Failure, LookupResult};
 pub use settings::{Settings, SettingsError};
 
 use context::Context;
+use flow::Scope;
 use model::Timestamp;
 use model::names::DomainName;
 use referrals::Referrals;
@@ -41,7 +42,7 @@ type Flight = (Arc<OnceCell<LookupResult>>, Pace);
 
 struct Inner {
     context: Context,
-    flights: Mutex<HashMap<String, Flight>>,
+    flights: Mutex<HashMap<(String, Scope), Flight>>,
 }
 
 impl std::fmt::Debug for Client {
@@ -93,10 +94,19 @@ impl Client {
 
     /// The same at the pace of the caller.
     pub async fn lookup_at(&self, name: &DomainName, now: Timestamp, pace: Pace) -> LookupResult {
+        self.fly(name, now, pace, Scope::Whole).await
+    }
+
+    /// Asks WHOIS alone: the second opinion about a name that the registry's RDAP server denies.
+    pub async fn whois_at(&self, name: &DomainName, now: Timestamp, pace: Pace) -> LookupResult {
+        self.fly(name, now, pace, Scope::Whois).await
+    }
+
+    async fn fly(&self, name: &DomainName, now: Timestamp, pace: Pace, scope: Scope) -> LookupResult {
         loop {
-            let (guard, of) = FlightGuard::take(&self.0, name, pace);
-            let result =
-                guard.flight.get_or_init(|| flow::lookup(&self.0.context, name, now, of)).await.clone();
+            let (guard, of) = FlightGuard::take(&self.0, (name.as_str().to_string(), scope), pace);
+            let ask = || flow::lookup(&self.0.context, name, now, of, scope);
+            let result = guard.flight.get_or_init(ask).await.clone();
             drop(guard);
             // The schedule gives up its turn sooner than a person does.
             let gave_up = result.outcome.as_ref().is_err_and(|e| e.postponed);
@@ -111,16 +121,16 @@ impl Client {
 /// goes away before that: callers that hang up must not leave anything behind.
 struct FlightGuard<'a> {
     inner: &'a Inner,
-    name: &'a DomainName,
+    key: (String, Scope),
     flight: Arc<OnceCell<LookupResult>>,
 }
 
 impl<'a> FlightGuard<'a> {
-    /// A guard in the flight for this name, which begins at this pace unless one is under way; and its pace.
-    fn take(inner: &'a Inner, name: &'a DomainName, pace: Pace) -> (Self, Pace) {
+    /// A guard in the flight for this question, which begins at this pace unless one is under way; and its pace.
+    fn take(inner: &'a Inner, key: (String, Scope), pace: Pace) -> (Self, Pace) {
         let mut flights = inner.flights.lock().unwrap_or_else(PoisonError::into_inner);
-        let (flight, of) = flights.entry(name.as_str().to_string()).or_insert_with(|| (Arc::default(), pace));
-        (FlightGuard { inner, name, flight: flight.clone() }, *of)
+        let (flight, of) = flights.entry(key.clone()).or_insert_with(|| (Arc::default(), pace));
+        (FlightGuard { inner, key, flight: flight.clone() }, *of)
     }
 }
 
@@ -130,9 +140,9 @@ impl Drop for FlightGuard<'_> {
         // Given back under the lock, so that of two who go at once the second sees that he is the last.
         let flight = std::mem::take(&mut self.flight);
         // Only this flight's entry: a later one may have begun already.
-        let listed = flights.get(self.name.as_str()).is_some_and(|(f, _)| Arc::ptr_eq(f, &flight));
+        let listed = flights.get(&self.key).is_some_and(|(f, _)| Arc::ptr_eq(f, &flight));
         if listed && (flight.initialized() || Arc::strong_count(&flight) <= 2) {
-            flights.remove(self.name.as_str());
+            flights.remove(&self.key);
         }
         drop(flight);
     }
