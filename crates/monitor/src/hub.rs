@@ -53,19 +53,26 @@ struct Followed {
 
 impl Default for Hub {
     fn default() -> Self {
+        Hub::on("")
+    }
+}
+
+impl Hub {
+    /// The hub of a process on this host; an empty name: the host is not known.
+    pub fn on(host: &str) -> Self {
         let (live, _) = broadcast::channel(4096);
+        // Part of keys and of patterns of the store.
+        let host: String = host.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(64).collect();
         Hub(Arc::new(Inner {
             scans: Mutex::default(),
             live,
             recorded: Notify::new(),
             faults: crate::faults::Faults::default(),
-            process: format!("{:032x}", rand::random::<u128>()),
+            process: format!("{host}.{:032x}", rand::random::<u128>()),
             remote: Mutex::default(),
         }))
     }
-}
 
-impl Hub {
     /// Faults of the installation that scans of this process, or of another one, found, and that last.
     pub fn faults(&self) -> Vec<model::health::OwnFault> {
         let own = self.0.faults.list();
@@ -74,6 +81,12 @@ impl Hub {
 
     pub(crate) fn process(&self) -> &str {
         &self.0.process
+    }
+
+    /// True for another process of the same host.
+    pub(crate) fn shares_host_with(&self, process: &str) -> bool {
+        let host = |id: &str| id.split_once('.').map(|(host, _)| host.to_string()).filter(|h| !h.is_empty());
+        process != self.process() && host(process).is_some_and(|of| Some(of) == host(self.process()))
     }
 
     /// Reads or changes what is known of other processes' faults.

@@ -4,6 +4,7 @@
 use crate::Scanner;
 use jiff::{SignedDuration, Timestamp};
 use model::health::{FaultKind, OwnFault};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -110,6 +111,28 @@ impl Scanner {
         self.report(own, now, local.duration_since(now)).await
     }
 
+    /// Deletes the faults of processes of this host that ended without cleanup: they were killed or crashed. Called once, before
+    /// this process reports for the first time; another one that still runs here reports its own again at its next turn. That
+    /// a part of the network is out of reach stays, as after an orderly stop.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn forget_faults_of_predecessors(&self) -> Result<(), store::Error> {
+        let now = self.hub.own_faults().believed(self.clock.now());
+        let all = self.store.own_faults(before(now, FORGOTTEN)).await?;
+        let of_host = all.into_iter().filter(|t| self.hub.shares_host_with(&t.process));
+        let mut predecessors: BTreeMap<String, (Timestamp, Vec<OwnFault>)> = BTreeMap::new();
+        for t in of_host {
+            let (at, kept) = predecessors.entry(t.process).or_insert((t.at, Vec::new()));
+            *at = t.at.max(*at);
+            kept.extend(Some(t.fault).filter(|f| f.kind == FaultKind::PartOfNetworkDown));
+        }
+        for (process, (at, kept)) in predecessors {
+            self.store.report_own_faults(&process, &kept, at, before(now, FORGOTTEN)).await?;
+        }
+        Ok(())
+    }
+
     /// The same again and again until cancelled.
     pub async fn keep_sharing_faults(self, stop: CancellationToken) {
         loop {
@@ -200,6 +223,37 @@ mod tests {
         one.keep_sharing_faults(stop).await;
         two.share_faults().await.unwrap();
         assert_eq!(two.hub.faults(), []);
+    }
+
+    #[tokio::test]
+    async fn a_process_that_was_killed_leaves_no_fault_to_its_successor() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store::open(&folder.path().to_string_lossy()).await.unwrap();
+        let on = |host: &str, scanner: Scanner| Scanner { hub: Hub::on(host), ..scanner };
+        let killed = on("one", process(&store, 0));
+        let fault = |kind| OwnFault { kind, since: at(0), sentence: "A fault.".into() };
+        let of_killed = [fault(FaultKind::NetworkDown), fault(FaultKind::PartOfNetworkDown)];
+        let report = async |of: &Scanner, faults: &[OwnFault]| {
+            store.report_own_faults(of.hub.process(), faults, at(0), at(-1_000)).await.unwrap();
+        };
+        report(&killed, &of_killed).await;
+        let elsewhere = on("one-more", process(&store, 0));
+        report(&elsewhere, &[fault(FaultKind::RootInvalid)]).await;
+
+        let successor = on("one", process(&store, 2));
+        successor.share_faults().await.unwrap();
+        assert_eq!(successor.hub.faults().len(), 3);
+        successor.forget_faults_of_predecessors().await.unwrap();
+        successor.share_faults().await.unwrap();
+        let mut kinds: Vec<_> = successor.hub.faults().into_iter().map(|f| f.kind).collect();
+        kinds.sort();
+        let mut expected = [FaultKind::PartOfNetworkDown, FaultKind::RootInvalid];
+        expected.sort();
+        assert_eq!(kinds, expected, "what others say stays, and what is held back");
+        let reported = store.own_faults(at(-1)).await.unwrap();
+        assert!(reported.iter().all(|t| t.at == at(0)), "it lasts no longer than before: {reported:?}");
+        // Processes whose host is not known are not each other's successors.
+        assert!(!Hub::default().shares_host_with(Hub::default().process()));
     }
 
     #[tokio::test]

@@ -100,11 +100,15 @@ pub(super) fn check_fixed(fixed: &[(String, bool)], lacks: &BTreeSet<String>) ->
     Ok(())
 }
 
+/// The name of this host as far as lists show it; empty where it is not known.
+pub(super) fn host_name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    host.trim().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect()
+}
+
 /// The name of this process in lists: the host, and what tells its processes apart.
 pub(super) fn process_name(process: &str) -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let host: String =
-        host.trim().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect();
+    let host = host_name();
     if host.is_empty() { process.to_string() } else { format!("{host}-{process}") }
 }
 

@@ -251,7 +251,7 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
     let deliverer = args.mail.deliverer(&engine, &dns)?.with_gates(gates.clone()).with_cluster(cluster);
     let dispatcher =
         notify::Dispatcher::new(store.clone(), Arc::new(jiff::Timestamp::now), deliverer.clone());
-    let hub = Hub::default();
+    let hub = Hub::on(&super::features::host_name());
     let scanner = Scanner {
         store: store.clone(),
         observer: Arc::new(internet),
@@ -260,6 +260,9 @@ pub(super) async fn run(mut args: ServeArgs, mut engine: EngineArgs, files: Buil
         policy,
     };
     scanner.judge_by_new_thresholds().await?;
+    if let Err(e) = scanner.forget_faults_of_predecessors().await {
+        tracing::warn!(error = %e, "faults of a process before this one could not be deleted");
+    }
     // Before the first scan: what the process before this one held back is still held.
     if let Err(e) = scanner.share_faults().await {
         tracing::warn!(error = %e, "faults that other processes found could not be read");
