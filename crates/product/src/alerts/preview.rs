@@ -115,14 +115,10 @@ impl Services {
     pub(super) async fn lately(&self, org: OrgId) -> ApiResult<Lately> {
         let since = self.now().checked_sub((DAYS * 24).hours()).unwrap_or(Timestamp::MIN);
         let events = self.store().events_since(org, since, EVENTS).await.map_err(unavailable)?;
-        let mut holdings = HashMap::new();
-        for e in &events {
-            if !holdings.contains_key(&e.domain)
-                && let Some((item, _)) = self.store().item(org, &e.domain).await.map_err(unavailable)?
-            {
-                holdings.insert(e.domain.clone(), item);
-            }
-        }
+        let names: BTreeSet<_> = events.iter().map(|e| e.domain.clone()).collect();
+        let names: Vec<_> = names.into_iter().collect();
+        let found = self.store().holdings(org, &names).await.map_err(unavailable)?;
+        let holdings = found.into_iter().map(|(item, _)| (item.name.clone(), item)).collect();
         let (of, partial) = (events.len() as u64, events.len() >= EVENTS as usize);
         let mut scans: Vec<Vec<Event>> = Vec::new();
         let mut of_domain: HashMap<DomainName, Vec<Event>> = HashMap::new();
