@@ -56,10 +56,18 @@ pub(crate) fn rule(pairs: &[(String, String)]) -> Rule {
         quiet: quiet.map(|(from, to)| Quiet { from, to }),
         // A box that is not ticked sends nothing: a hidden field says that the form had one.
         critical_at_once: all("critical[]").last().is_none_or(|word| word == "yes"),
-        muted_until: end_of_day(&one("muted_until")),
+        muted_until: muted_until(&one("muted_until"), &one("muted_before")),
         // What is no number of hours is refused where it is saved, not dropped.
         repeat_hours: Some(one("repeat_hours")).filter(|h| !h.is_empty()).map(|h| h.parse().unwrap_or(0)),
     }
+}
+
+/// Until when a rule is muted: `before`, the instant that the form was made with, where its day was left as it was, so that one
+/// that REST set to an hour is not moved; else the end of the day.
+#[cfg(feature = "ssr")]
+fn muted_until(day: &str, before: &str) -> Option<Timestamp> {
+    let before: Option<Timestamp> = before.parse().ok();
+    before.filter(|at| muted_day_of(*at).is_some_and(|d| d.to_string() == day)).or_else(|| end_of_day(day))
 }
 
 /// The end (UTC) of a day.
@@ -72,7 +80,11 @@ fn end_of_day(day: &str) -> Option<Timestamp> {
 
 /// The last day (UTC) on which a rule is muted.
 pub(crate) fn muted_day(rule: &Rule) -> Option<jiff::civil::Date> {
-    let last = rule.muted_until?.checked_sub(jiff::SignedDuration::from_secs(1)).ok()?;
+    muted_day_of(rule.muted_until?)
+}
+
+fn muted_day_of(until: model::Timestamp) -> Option<jiff::civil::Date> {
+    let last = until.checked_sub(jiff::SignedDuration::from_secs(1)).ok()?;
     Some(model::time::StatedTime::utc(last).date())
 }
 
@@ -163,6 +175,12 @@ mod tests {
             "until the end of that day"
         );
         assert_eq!(muted_day(&held).unwrap().to_string(), "2026-11-23");
+        let until = |search: &str| rule(&query::pairs(search)).muted_until.map(|at| at.to_string());
+        let before = "muted_before=2026-11-23T15:30:00Z&muted_until=";
+        let kept = |day: &str| until(&format!("{before}{day}"));
+        assert_eq!(kept("2026-11-23").as_deref(), Some("2026-11-23T15:30:00Z"), "the day was not changed");
+        assert_eq!(kept("2026-11-25").as_deref(), Some("2026-11-26T00:00:00Z"));
+        assert_eq!(kept(""), None, "the day was removed");
         assert!(rule(&query::pairs("critical%5B%5D=no&critical%5B%5D=yes")).critical_at_once);
     }
 }

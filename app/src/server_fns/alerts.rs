@@ -4,7 +4,7 @@
 use super::context;
 use super::payload::Notifications;
 use leptos::prelude::*;
-use model::notify::Rule;
+use model::notify::{Rule, RulePreview};
 use service::ApiError;
 use service::json::Json;
 #[cfg(feature = "ssr")]
@@ -26,6 +26,16 @@ pub async fn notifications(query: String) -> Result<Notifications, ApiError> {
     let feeds = if may_see_feeds { Some(backend.feeds(&caller).await?) } else { None };
     let outcome = use_context::<crate::server_fns::FormOutcome>();
     Ok(Notifications { settings, editing, feeds, outcome })
+}
+
+/// The rule that the fields of the editor make, encoded as the query of an address, and its preview. Reads nothing else of the
+/// settings: the editor asks for it at each change of a field.
+#[server(name = PreviewRule, prefix = "/api/fn", endpoint = "preview_rule", output = Json)]
+pub async fn preview_rule(query: String) -> Result<(Rule, RulePreview), ApiError> {
+    let (backend, caller) = context::backend()?;
+    let rule = crate::rule_draft::rule(&crate::query::pairs(&query));
+    let preview = backend.preview_rule(&caller, &rule).await?;
+    Ok((rule, preview))
 }
 
 /// Adds or changes a channel.
@@ -86,6 +96,7 @@ pub async fn save_rule(
     #[server(default)] quiet_to: String,
     #[server(default)] critical: Vec<String>,
     #[server(default)] muted_until: String,
+    #[server(default)] muted_before: String,
     #[server(default)] repeat_hours: String,
 ) -> Result<Rule, ApiError> {
     let (backend, caller) = context::backend()?;
@@ -101,6 +112,7 @@ pub async fn save_rule(
         ("quiet_from", quiet_from),
         ("quiet_to", quiet_to),
         ("muted_until", muted_until),
+        ("muted_before", muted_before),
         ("repeat_hours", repeat_hours),
     ];
     let mut pairs: Vec<(String, String)> = single.into_iter().map(|(k, v)| (k.to_string(), v)).collect();

@@ -8,7 +8,7 @@ use crate::components::status::severity_icon;
 use crate::components::time::instant;
 use crate::live::Debounce;
 use crate::rule_draft::{self, clock};
-use crate::server_fns::{self, Notifications};
+use crate::server_fns;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use model::event::{EventKind, EventQuery, Severity};
@@ -82,6 +82,7 @@ pub(super) fn editor(s: &NotificationSettings, rule: &Rule, preview: &RulePrevie
     });
     let title = if rule.id.is_empty() { "New rule" } else { "Edit rule" };
     let muted = rule_draft::muted_day(rule).map(|day| day.to_string()).unwrap_or_default();
+    let muted_before = rule.muted_until.map(|at| at.to_string()).unwrap_or_default();
     let now = RwSignal::new((rule.clone(), preview.clone()));
     let about = move || {
         now.with(|(_, p)| {
@@ -123,6 +124,7 @@ pub(super) fn editor(s: &NotificationSettings, rule: &Rule, preview: &RulePrevie
                     <p class="hint">"Sends warnings and critical events again every N hours until acknowledged or resolved."</p>
                     <div class="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
                         <label class="field"><span class="label">"State"</span><select class="input" name="enabled">{states}</select></label>
+                        <input type="hidden" name="muted_before" value=muted_before/>
                         <label class="field"><span class="label">"Muted until the end of (UTC)"</span><input class="input" type="date" name="muted_until" value=muted/></label>
                     </div>
                     <div class="flex items-center gap-2 flex-wrap">
@@ -152,9 +154,9 @@ fn refresher(now: RwSignal<(Rule, RulePreview)>) -> impl Fn(leptos::ev::Event) +
             let mine = turn.get_value() + 1;
             turn.set_value(mine);
             spawn_local(async move {
-                let answer = server_fns::notifications(format!("?{query}")).await;
+                let answer = server_fns::preview_rule(format!("?{query}")).await;
                 // An answer that was overtaken by a later one, or by another page, is of no use.
-                if let Ok(Notifications { editing: Some(fresh), .. }) = answer
+                if let Ok(fresh) = answer
                     && turn.try_get_value() == Some(mine)
                 {
                     now.try_set(fresh);

@@ -40,6 +40,7 @@ pub(super) const FUNCTIONS: &[Line] = &[
     ("POST", "/api/fn/mute", Least(Member), "", "name=NAME&days=0"),
     ("POST", "/api/fn/set_checks", Least(Member), "", "name=NAME&interval=&expiry_days="),
     ("POST", "/api/fn/notifications", Least(Viewer), "", "query="),
+    ("POST", "/api/fn/preview_rule", Least(Viewer), "", "query="),
     ("POST", "/api/fn/save_channel", Least(Admin), "", "name=x&kind=none"),
     ("POST", "/api/fn/remove_channel", Least(Admin), "", "id=none"),
     ("POST", "/api/fn/test_channel", Least(Admin), "", "id=none"),
