@@ -330,6 +330,8 @@ async fn record_change(server: &Server, domain: &str, new: &str) {
         new: Some(new.into()),
         source: "RDAP".into(),
         note: String::new(),
+        first_seen_at: None,
+        status_before: None,
     };
     let record = Record {
         expected_version: known,

@@ -200,7 +200,8 @@ fn event(log: Log, e: &Event, l: &EventLog) -> AnyView {
     } else {
         view! { <p class="wrap">{c.headline()}</p> }.into_any()
     };
-    let note = c.note_sentence().map(|note| view! { <p class="hint">{note}</p> });
+    let notes: Vec<_> = c.note_sentence().into_iter().chain(c.confirmation_sentence()).collect();
+    let note = (!notes.is_empty()).then(|| view! { <p class="hint">{notes.join(" ")}</p> });
     let during = e.maintenance.as_ref().map(|note| {
         delivery(
             "text-muted",

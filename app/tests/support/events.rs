@@ -20,6 +20,8 @@ pub fn sample() -> Vec<Event> {
                 new: new.map(Into::into),
                 source: "RDAP https://rdap.registry.example/".into(),
                 note: String::new(),
+                first_seen_at: None,
+                status_before: None,
             },
             acknowledged: None,
             cluster: Some("alder-main".into()),

@@ -354,8 +354,11 @@ impl Scanner {
         let reminder = (!self.is_clock_doubtful())
             .then(|| remind(&mut item, current, days, &self.policy.thresholds, now))
             .flatten();
+        let before = item.status.kind;
         let (item, row) = self.judged_for_reminders(item, Some(current), days, now);
-        ItemOutcome { item, row, changes: changes.iter().cloned().chain(reminder).collect() }
+        let status_before = Some(before).filter(|before| *before != item.status.kind);
+        let changes = changes.iter().cloned().chain(reminder);
+        ItemOutcome { item, row, changes: changes.map(|c| Change { status_before, ..c }).collect() }
     }
 
     /// Judges a holding again and makes its row.

@@ -86,7 +86,7 @@ fn reminder(e: &Event, part: &Part) -> String {
          <p class=\"text\" style=\"margin:4px 0 0;font-size:13px;line-height:20px;color:#14171c\">{}</p>\
          </td></tr></table></td></tr>\n",
         escape(&e.change.headline()),
-        escape(&notes(e, part))
+        escape(&part.notes(e).join(" "))
     )
 }
 
@@ -107,18 +107,12 @@ fn event(e: &Event, part: &Part) -> String {
             new.unwrap_or_default()
         ));
     }
-    let words = format!("{} Source: {}", notes(e, part), c.source);
+    let words = format!("{} Source: {}", part.notes(e).join(" "), c.source);
     inner.push_str(&format!(
         "<p class=\"muted\" style=\"margin:8px 0 0;font-size:13px;line-height:20px;color:#59616e\">{}</p>",
         escape(words.trim())
     ));
     line(&inner)
-}
-
-/// What has to be known of an event beside its values, in sentences.
-fn notes(e: &Event, part: &Part) -> String {
-    let notes: Vec<_> = e.change.note_sentence().into_iter().chain(part.since_sentence(e)).collect();
-    notes.join(" ")
 }
 
 /// What changed, without the values that are shown below it.
@@ -140,8 +134,8 @@ fn shows_diff(e: &Event) -> bool {
 
 fn facts(part: &Part, message: &Message) -> String {
     let mut rows = Vec::new();
+    rows.extend(part.status_words().map(|words| ("Status", words)));
     if let Some(row) = &part.row {
-        rows.push(("Status", row.status.kind.label().to_string()));
         if !row.tags.is_empty() {
             rows.push(("Tags", row.tags.join(", ")));
         }
@@ -279,7 +273,10 @@ mod tests {
     use jiff::Timestamp;
     use model::event::Change;
     use model::ids::{EventId, OrgId};
+    use model::inventory::Row;
+    use model::item::{Item, Ownership};
     use model::names::DomainName;
+    use model::status::{Status, StatusKind};
 
     fn event(id: i64, kind: EventKind, severity: Severity, field: &str, values: [Option<&str>; 2]) -> Event {
         let [old, new] = values.map(|v| v.map(str::to_string));
@@ -295,6 +292,8 @@ mod tests {
             } else {
                 String::new()
             },
+            first_seen_at: None,
+            status_before: None,
         };
         Event {
             id: EventId(id),
@@ -307,6 +306,14 @@ mod tests {
             clusterset: None,
             maintenance: None,
         }
+    }
+
+    /// How the domain stands now.
+    fn row() -> Row {
+        let (name, at) = (DomainName::trusted("alder.example"), "2026-11-01T00:00:00Z".parse().unwrap());
+        let mut item = Item::new(OrgId::BUILT_IN, name, Ownership::Owned, at);
+        item.status = Status { kind: StatusKind::Warning, reasons: vec![], judge_again_at: None };
+        Row::of(&item, "alder.example".into(), None)
     }
 
     /// A reminder, a server that failed, one that is back, a record that is what it was.
@@ -327,6 +334,9 @@ mod tests {
         ];
         let at: Timestamp = "2026-11-13T09:14:00Z".parse().unwrap();
         let mut part = Part::new(DomainName::trusted("alder.example"), events, None);
+        part.events[1].change.first_seen_at = Some("2026-11-13T09:07:00Z".parse().unwrap());
+        part.events[1].change.status_before = Some(StatusKind::Normal);
+        part.row = Some(row());
         part.over.insert(EventId(3), at);
         part.repeated.insert(EventId(2));
         let base = Some("https://scope.alder.example".parse().unwrap());
@@ -353,6 +363,8 @@ mod tests {
             "old-ns.alder.example (192.0.2.4) went from answers to no answer",
             "Open since Nov 13, 2026, 09:12 UTC; this is a repeat.",
             "No longer the case since Nov 13, 2026, 09:14 UTC.",
+            "First seen Nov 13, 2026, 09:07 UTC, and confirmed by a later check. Open since",
+            ">Warning, before: Normal</td>",
             "Acknowledging stops repeats of these events for everyone in Alder Labs.",
             "Sent by the rule “Production” to ops@alder.example.",
             &format!("href=\"{base}/domains/alder.example/events?open=1\""),
@@ -361,6 +373,12 @@ mod tests {
         ] {
             assert!(html.contains(part), "no {part} in {html}");
         }
+        let text = message().text(&[]);
+        assert!(text.contains("\n  Status: Warning, before: Normal\n"), "{text}");
+        assert!(
+            text.contains("    First seen Nov 13, 2026, 09:07 UTC, and confirmed by a later check.\n"),
+            "{text}"
+        );
         // Nothing is loaded, and nothing of it runs.
         assert!(!["<img", "<script", "<link", "url("].iter().any(|w| html.contains(w)));
     }

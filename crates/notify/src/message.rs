@@ -75,6 +75,23 @@ impl Part {
         over.or_else(|| self.repeated.contains(&event.id).then(repeated))
     }
 
+    /// What has to be known of an event beside its values, in sentences.
+    pub fn notes(&self, event: &Event) -> Vec<String> {
+        let change = &event.change;
+        let notes = change.note_sentence().into_iter().chain(change.confirmation_sentence());
+        notes.chain(self.since_sentence(event)).collect()
+    }
+
+    /// How the domain stands now, and how it stood before the first of the events that changed that; `None` when it is not in
+    /// the inventory any more.
+    pub fn status_words(&self) -> Option<String> {
+        let now = self.row.as_ref()?.status.kind;
+        let changed = self.events.iter().filter(|e| e.change.status_before.is_some()).min_by_key(|e| e.id);
+        let before = changed.and_then(|e| e.change.status_before).filter(|before| *before != now);
+        let before = before.map(|before| format!(", before: {}", before.label())).unwrap_or_default();
+        Some(format!("{}{before}", now.label()))
+    }
+
     /// What happened, in a few words.
     pub fn headline(&self) -> String {
         if let Some(words) = outage::headline(self.holding().map(|e| &e.change)) {
@@ -262,7 +279,7 @@ impl Message {
                         }
                     }
                 }
-                for words in c.note_sentence().into_iter().chain(part.since_sentence(e)) {
+                for words in part.notes(e) {
                     out.push_str(&format!("    {words}\n"));
                 }
             }
@@ -270,8 +287,8 @@ impl Message {
                 let more = part.events.len() - part.listed().len();
                 out.push_str(&format!("\n  and {more} more\n"));
             }
-            if let Some(row) = &part.row {
-                out.push_str(&format!("\n  Status: {}\n", row.status.kind.label()));
+            if let Some(status) = part.status_words() {
+                out.push_str(&format!("\n  Status: {status}\n"));
             }
             if let Some(link) = self.link(&format!("/domains/{}", part.domain)) {
                 out.push_str(&format!("  {link}\n"));

@@ -166,6 +166,12 @@ fn event_json(part: &Part, e: &Event) -> Value {
         "cluster": e.cluster,
         "clusterset": e.clusterset,
     });
+    if let Some(at) = c.first_seen_at {
+        out["first_seen_at"] = json!(at.to_string());
+    }
+    if let Some(status) = c.status_before {
+        out["status_before"] = json!(status);
+    }
     if let Some(at) = part.over.get(&e.id) {
         out["over_since"] = json!(at.to_string());
     }
@@ -185,8 +191,12 @@ fn lines(m: &Message, most: usize, line: impl Fn(&str, String) -> String) -> Vec
         m.parts.iter().flat_map(|p| p.events.iter().map(move |e| (p, e))).collect();
     let words = |(p, e): &(&Part, &Event)| {
         let sentence = e.change.sentence();
-        let over = p.since_sentence(e).map(|over| format!("{}. {over}", sentence.trim_end_matches('.')));
-        line(&p.unicode(), over.unwrap_or(sentence))
+        let more: Vec<_> = e.change.confirmation_sentence().into_iter().chain(p.since_sentence(e)).collect();
+        let whole = match more.is_empty() {
+            true => sentence,
+            false => format!("{}. {}", sentence.trim_end_matches('.'), more.join(" ")),
+        };
+        line(&p.unicode(), whole)
     };
     let mut out: Vec<String> = all.iter().take(most).map(words).collect();
     if all.len() > most {

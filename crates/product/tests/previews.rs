@@ -111,6 +111,8 @@ impl Stage {
                 new: Some("B".into()),
                 source: "RDAP".into(),
                 note: String::new(),
+                first_seen_at: None,
+                status_before: None,
             })
             .collect();
         let record = Record {

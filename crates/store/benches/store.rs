@@ -146,6 +146,8 @@ fn change() -> Change {
         new: Some("B".into()),
         source: "RDAP".into(),
         note: String::new(),
+        first_seen_at: None,
+        status_before: None,
     }
 }
 

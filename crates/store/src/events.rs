@@ -14,6 +14,7 @@ use model::event::{
 use model::ids::{EventId, LogPosition, OrgId};
 use model::names::DomainName;
 use model::scan::Op;
+use model::status::StatusKind;
 use serde::{Deserialize, Serialize};
 
 /// Rows a page unless asked otherwise, and at most.
@@ -129,7 +130,7 @@ impl<'a> Filter<'a> {
 /// severity, what stands between them. Such a text is looked for in the values themselves, which takes longer.
 fn may_be_structure(text: &str) -> bool {
     let text = text.to_lowercase();
-    let empty = |kind, severity| {
+    let empty = |kind, severity, status| {
         let change = Change {
             kind,
             severity,
@@ -138,12 +139,21 @@ fn may_be_structure(text: &str) -> bool {
             new: None,
             source: String::new(),
             note: String::new(),
+            first_seen_at: Some(Timestamp::UNIX_EPOCH),
+            status_before: Some(status),
         };
         serde_json::to_string(&change).unwrap_or_default()
     };
     text.contains(['"', '\\'])
-        || EventKind::ALL.iter().any(|k| empty(*k, Severity::Info).contains(&text))
-        || Severity::ALL.iter().any(|s| empty(EventKind::Renewed, *s).contains(&text))
+        || is_part_of_instant(&text)
+        || EventKind::ALL.iter().any(|k| empty(*k, Severity::Info, StatusKind::Normal).contains(&text))
+        || Severity::ALL.iter().any(|s| empty(EventKind::Renewed, *s, StatusKind::Normal).contains(&text))
+        || StatusKind::ALL.iter().any(|s| empty(EventKind::Renewed, Severity::Info, *s).contains(&text))
+}
+
+/// True for a text that an instant in JSON (`2026-11-13t09:12:00.5z`) may contain; an address has more dots.
+fn is_part_of_instant(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_digit() || "-:tz.".contains(c)) && text.matches('.').count() < 2
 }
 
 fn of_items(condition: &str) -> String {

@@ -35,6 +35,8 @@ async fn found(site: &Site, name: &str, changes: &[(EventKind, Severity)], at: T
         new: Some("Beta".into()),
         source: "RDAP".into(),
         note: String::new(),
+        first_seen_at: None,
+        status_before: None,
     };
     let record = Record {
         expected_version: known.map_or(0, |k| k.version),

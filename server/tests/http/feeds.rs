@@ -83,6 +83,8 @@ async fn fill(s: &Site) {
         new: Some(HARD.into()),
         source: "RDAP".into(),
         note: "\u{1}control characters".into(),
+        first_seen_at: None,
+        status_before: None,
     };
     let observation = model::observation::Observation::empty(name, model::ids::Vantage::local());
     let outcome = ItemOutcome { item, row, changes: vec![change] };

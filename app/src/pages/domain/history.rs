@@ -385,6 +385,8 @@ mod tests {
                 new: Some("b".into()),
                 source: String::new(),
                 note: String::new(),
+                first_seen_at: None,
+                status_before: None,
             };
             assert_eq!(change_icon(&change.sentence()), picture, "{}", change.sentence());
         }

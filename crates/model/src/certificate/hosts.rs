@@ -187,6 +187,8 @@ pub fn changes(before: (&Certificates, Timestamp), after: (&Certificates, Timest
             new: Some(new),
             source: "TLS".into(),
             note,
+            first_seen_at: None,
+            status_before: None,
         };
         let severity = match is {
             Condition::Expired => Severity::Critical,

@@ -271,7 +271,8 @@ fn confirm_all(
             let waits = silence_waits && is_silence(change) || waits_for_set(change);
             if due(p, change) <= now && !rotates && !waits {
                 let note = if is_doubtful(change) { STILL_DELEGATED } else { &change.note };
-                changes.push(Change { note: note.to_string(), ..change.clone() });
+                let first_seen_at = Some(p.since).filter(|at| *at < now);
+                changes.push(Change { note: note.to_string(), first_seen_at, ..change.clone() });
                 p.change = None;
             } else {
                 held.push(change.clone());

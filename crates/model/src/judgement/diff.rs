@@ -75,7 +75,17 @@ pub(super) fn change(
     new: Option<String>,
     source: &str,
 ) -> Change {
-    Change { kind, severity, field: field.into(), old, new, source: source.into(), note: String::new() }
+    Change {
+        kind,
+        severity,
+        field: field.into(),
+        old,
+        new,
+        source: source.into(),
+        note: String::new(),
+        first_seen_at: None,
+        status_before: None,
+    }
 }
 
 fn registration_state(a: &RegistrationState, b: &RegistrationState, source: &str, out: &mut Vec<Change>) {

@@ -3,9 +3,10 @@
 pub use super::event_query::{EventCounts, EventGroup, EventPage, EventQuery};
 pub use crate::finding::severity::Severity;
 
+use super::status::StatusKind;
 use crate::base::ids::{EventId, OrgId};
 use crate::base::names::DomainName;
-use crate::base::time::{StatedTime, human_date};
+use crate::base::time::{StatedTime, human_date, human_instant};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -240,6 +241,12 @@ pub struct Change {
     /// What has to be known beside the two values; empty mostly.
     #[serde(default)]
     pub note: String,
+    /// When a first look saw it, where it was reported only after a later look had confirmed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_seen_at: Option<Timestamp>,
+    /// The status of the domain before the scan that reported it, where that scan changed the status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_before: Option<StatusKind>,
 }
 
 impl Change {
@@ -280,6 +287,12 @@ impl Change {
             },
             _ => format!("{} went from {old} to {new}", self.kind.label().trim_end_matches(" changed")),
         }
+    }
+
+    /// How it was confirmed, in a sentence; `None` where one look was enough.
+    pub fn confirmation_sentence(&self) -> Option<String> {
+        let first = human_instant(self.first_seen_at?);
+        Some(format!("First seen {first}, and confirmed by a later check."))
     }
 
     /// The note as a sentence with its full stop; `None` where there is none.
@@ -346,6 +359,8 @@ mod tests {
             severity: Severity::Info,
             source: "TXT".into(),
             note: note.into(),
+            first_seen_at: None,
+            status_before: None,
         }
     }
 

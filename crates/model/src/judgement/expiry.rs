@@ -71,6 +71,8 @@ pub fn remind(
         new: Some(expires.to_string()),
         source: source.unwrap_or_else(|| "set manually".into()),
         note: note(item, observation, left, days, thresholds),
+        first_seen_at: None,
+        status_before: None,
     })
 }
 

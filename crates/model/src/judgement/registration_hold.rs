@@ -92,9 +92,14 @@ impl Value {
         rotation.sets().is_some() && !rotation.has_lasted(DAY_S, now) && !is_overdue
     }
 
+    /// When an earlier look saw the same value, which waits since.
+    fn first_seen(&self, change: &Change) -> Option<Timestamp> {
+        self.known.change.as_ref().filter(|c| c.new == change.new).map(|_| self.known.since)
+    }
+
     /// True for what alarms and was not seen by a second look.
     fn is_unconfirmed(&self, change: &Change, confirm_s: i64, now: Timestamp) -> bool {
-        let since = self.known.change.as_ref().filter(|c| c.new == change.new).map(|_| self.known.since);
+        let since = self.first_seen(change);
         let is_seen_twice = since.is_some_and(|since| plus(since, confirm_s) <= now);
         // Other than the reported value for a day, though never the same.
         let is_overdue = self.known.flips.first().is_some_and(|at| plus(*at, DAY_S) <= now);
@@ -161,6 +166,8 @@ pub(super) fn judge(
     let changing = || values.iter().filter_map(|v| v.change().map(|c| (v, c)));
     let returns = changing().next().is_some() && changing().all(|(v, c)| v.returns_too_often(c, now));
     let waits = changing().any(|(v, c)| v.is_unconfirmed(c, confirm_s, now));
+    let first_seen: Vec<_> =
+        changing().filter_map(|(v, c)| Some((key(c), v.first_seen(c).filter(|at| *at < now)?))).collect();
     for value in &mut values {
         let Some(change) = value.change().cloned() else {
             value.mark_unchanged(now);
@@ -196,6 +203,8 @@ pub(super) fn judge(
     if returns || waits {
         Answer { changes: Vec::new(), held: stated, pending }
     } else {
-        Answer { changes: stated, held: Vec::new(), pending }
+        let seen = |c: &Change| first_seen.iter().find(|(k, _)| *k == key(c)).map(|(_, at)| *at);
+        let changes = stated.into_iter().map(|c| Change { first_seen_at: seen(&c), ..c }).collect();
+        Answer { changes, held: Vec::new(), pending }
     }
 }

@@ -101,6 +101,8 @@ impl ClaimEvent {
             new: Some(format!("Ownership of {name} {what}")),
             source: claim.method.label().into(),
             note: claim.meaning(),
+            first_seen_at: None,
+            status_before: None,
         }
     }
 }

@@ -21,6 +21,8 @@ pub(super) fn event(id: i64, kind: EventKind, severity: Severity) -> Event {
             new: Some("B".into()),
             source: "RDAP".into(),
             note: String::new(),
+            first_seen_at: None,
+            status_before: None,
         },
         acknowledged: None,
         cluster: None,

@@ -33,6 +33,8 @@ fn message(n: i64) -> Message {
             new: Some("x".repeat(600)),
             source: "authoritative servers".into(),
             note: String::new(),
+            first_seen_at: None,
+            status_before: None,
         },
         acknowledged: None,
         cluster: Some("alder-main".into()),
@@ -191,6 +193,8 @@ fn health(id: i64, server: &str, old: &str, new: &str) -> Event {
         new: Some(new.into()),
         source: "authoritative servers".into(),
         note: String::new(),
+        first_seen_at: None,
+        status_before: None,
     };
     e
 }

@@ -127,6 +127,8 @@ pub async fn a_reminder_without_a_scan_is_recorded_once(place: &Place) {
         new: Some("2026-12-20".into()),
         source: "RDAP".into(),
         note: String::new(),
+        first_seen_at: None,
+        status_before: None,
     };
     let outcome = ItemOutcome { item: after.clone(), row, changes: vec![change] };
     // Two replicas judge it at the same time.

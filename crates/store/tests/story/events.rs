@@ -26,6 +26,8 @@ async fn story(place: &Place) -> std::sync::Arc<dyn Store> {
         new: Some(new.into()),
         source: "the servers".into(),
         note: "A 50% change".into(),
+        first_seen_at: None,
+        status_before: None,
     };
     for (n, changes, minute) in [
         (

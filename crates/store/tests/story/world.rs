@@ -91,6 +91,8 @@ pub fn change(new: &str) -> Change {
         new: Some(new.into()),
         source: "RDAP".into(),
         note: String::new(),
+        first_seen_at: None,
+        status_before: None,
     }
 }
 

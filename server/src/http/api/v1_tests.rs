@@ -90,6 +90,8 @@ fn events_totals_and_added_names_keep_their_keys() {
             new: Some("2027-03-01".into()),
             source: "RDAP".into(),
             note: String::new(),
+            first_seen_at: None,
+            status_before: None,
         },
         maintenance: None,
         acknowledged: Some(Acknowledged { by: "a".into(), at: Timestamp::UNIX_EPOCH }),

@@ -145,6 +145,8 @@ impl StoredService {
             new: Some(self.state.label().to_string()),
             source: "authoritative servers".into(),
             note: if wrong.is_empty() { report.sentence.clone() } else { wrong.join("; ") },
+            first_seen_at: None,
+            status_before: None,
         }
     }
 }
