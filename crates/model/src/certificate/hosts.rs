@@ -1,7 +1,7 @@
 //! The certificates of a domain's own host names as a scan observed them: what the inventory shows, what is judged, and
 //! which differences are changes.
 
-use super::{Certificate, TlsObservation, Trust};
+use super::{Certificate, TlsObservation, Trust, carried};
 use crate::base::time::human_day;
 use crate::base::time::{DAY, plus};
 use crate::judgement::event::{Change, EventKind, Severity};
@@ -40,6 +40,18 @@ pub struct HostCertificate {
     /// Different certificates that the addresses present.
     #[serde(default)]
     pub different: usize,
+    /// What it presented last, while it presents none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Box<LastPresented>>,
+}
+
+/// A host when it last presented a certificate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastPresented {
+    /// When.
+    pub at: Timestamp,
+    /// The host as it was seen then.
+    pub host: HostCertificate,
 }
 
 /// What a certificate amounts to at an instant, worst last.
@@ -89,7 +101,7 @@ impl HostCertificate {
             Some((mut leaf, covers_host, trust)) => {
                 leaf.names.truncate(NAMES_KEPT);
                 let certificate = Some(leaf);
-                HostCertificate { host: host.into(), error: None, certificate, covers_host, trust, different }
+                HostCertificate { certificate, covers_host, trust, different, ..HostCertificate::empty(host) }
             }
             None => HostCertificate::failed(host, error.unwrap_or_else(|| "no address".into())),
         }
@@ -97,13 +109,26 @@ impl HostCertificate {
 
     /// A host that presented none.
     pub fn failed(host: &str, error: String) -> Self {
+        HostCertificate { error: Some(error), ..HostCertificate::empty(host) }
+    }
+
+    fn empty(host: &str) -> Self {
         HostCertificate {
             host: host.into(),
-            error: Some(error),
+            error: None,
             certificate: None,
             covers_host: false,
             trust: None,
             different: 0,
+            before: None,
+        }
+    }
+
+    /// The host as it last presented a certificate, and when that was; `at`: when this was observed.
+    pub(super) fn last_presented(&self, at: Timestamp) -> Option<(&HostCertificate, Timestamp)> {
+        match &self.certificate {
+            Some(_) => Some((self, at)),
+            None => self.before.as_ref().map(|before| (&before.host, before.at)),
         }
     }
 
@@ -170,14 +195,15 @@ impl Certificates {
 }
 
 /// The changes between two observations of certificates, each with its instant: another certificate, and the one that
-/// was there getting near its end or past it. A host that could not be asked changes nothing.
+/// was there getting near its end or past it. A host that could not be asked changes nothing; one that is no longer looked at
+/// ends what was wrong with its certificate.
 pub fn changes(before: (&Certificates, Timestamp), after: (&Certificates, Timestamp)) -> Vec<Change> {
     let mut out = Vec::new();
     for new in &after.0.hosts {
         let host = &new.host;
-        let Some(old) = before.0.of(host) else { continue };
+        let Some((old, at)) = before.0.of(host).and_then(|h| h.last_presented(before.1)) else { continue };
         let (Some(a), Some(b)) = (&old.certificate, &new.certificate) else { continue };
-        let (Some(was), Some(is)) = (old.condition(before.1), new.condition(after.1)) else { continue };
+        let (Some(was), Some(is)) = (old.condition(at), new.condition(after.1)) else { continue };
         let problem = new.problem(after.1).unwrap_or_default();
         let change = |kind, severity, old, new: String, note| Change {
             kind,
@@ -203,10 +229,11 @@ pub fn changes(before: (&Certificates, Timestamp), after: (&Certificates, Timest
             out.push(change(EventKind::CertificateEnds, severity, None, problem, String::new()));
         }
     }
+    out.extend(carried::left(before, after.0));
     out
 }
 
-fn words(c: &Certificate) -> String {
+pub(super) fn words(c: &Certificate) -> String {
     format!("{}, until {}", issuer(c), human_day(c.not_after))
 }
 

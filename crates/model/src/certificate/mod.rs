@@ -2,6 +2,7 @@
 //! `crates/probe` read from TLS, HTTP and the DNS. Out: the types that are shown, and the judgement in [`judge`].
 
 pub mod caa;
+mod carried;
 pub mod hosts;
 pub mod judge;
 

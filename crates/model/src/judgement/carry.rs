@@ -51,6 +51,13 @@ pub fn carry_forward(previous: Option<&Observation>, mut current: Observation) -
     keep(previous.map(|p| &p.delegation), &mut current.delegation);
     keep(previous.map(|p| &p.zone), &mut current.zone);
     keep(previous.map(|p| &p.dnssec), &mut current.dnssec);
+    if let Some(seen) = &mut current.certificates.value
+        && let Some((before, at)) =
+            previous.and_then(|p| p.certificates.value.as_ref().zip(p.certificates.observed_at))
+    {
+        let unanswered = current.zone.value.as_ref().map_or(&[][..], |z| &z.unanswered);
+        seen.carry_on(before, at, unanswered);
+    }
     keep(previous.map(|p| &p.certificates), &mut current.certificates);
     if let Some(p) = previous
         && current.registration.error.is_none()

@@ -263,6 +263,9 @@ impl Change {
         match self.kind {
             kind if kind.is_about_ownership() => new.to_string(),
             EventKind::CertificateEnds => new.to_string(),
+            EventKind::CertificateChanged if self.new.is_none() => {
+                format!("The certificate of {} is no longer checked", self.field)
+            }
             EventKind::CertificateChanged => {
                 format!("The certificate of {} went from {old} to {new}", self.field)
             }

@@ -55,8 +55,10 @@ pub(super) fn put_back(previous: &Observation, current: &mut Observation, change
             if let (Some(old), Some(new)) = (&previous.certificates.value, &mut current.certificates.value)
                 && let Some(before) = old.of(&change.field)
             {
-                for host in new.hosts.iter_mut().filter(|h| h.host == change.field) {
-                    *host = before.clone();
+                match new.hosts.iter_mut().find(|h| h.host == change.field) {
+                    Some(host) => *host = before.clone(),
+                    // No longer looked at: it stays until a second look.
+                    None => new.hosts.push(before.clone()),
                 }
             }
         }
