@@ -57,6 +57,7 @@ fn table(data: &str) -> &'static str {
         "connect-links" => "connect_links",
         "fleet-set" => "cluster_claims",
         "listed-blocks" => "network_blocks",
+        "place-samples" => "observations",
         "released-prefixes" => "prefixes",
         "third-party-usage" => "host_budgets",
         other => panic!("{other:?} is in no table that this test knows"),

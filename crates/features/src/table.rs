@@ -172,7 +172,7 @@ pub const FEATURES: &[Spec] = &[
         guards: "joining, work for points of presence, and their answers",
         dynamic: true,
         needs: &[],
-        cleans: &["agent-tokens", "agent-questions", "fleet-set", "fleet-key"],
+        cleans: &["agent-tokens", "agent-questions", "place-samples", "fleet-set", "fleet-key"],
         waits_for: &["agents"],
     },
     Spec {

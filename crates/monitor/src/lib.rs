@@ -26,7 +26,7 @@ mod worker;
 
 pub use claims::Checked;
 pub use hub::Hub;
-pub use observer::{DnsParts, Elsewhere, InTurn, NetworkObserver, Observer, SecondPlace};
+pub use observer::{DnsParts, Elsewhere, InTurn, NetworkObserver, Observer, PlaceAnswers, SecondPlace};
 pub use registration::ServerDate;
 pub use scanner::{Policy, ScanError, Scanned, Scanner};
 pub use services::{ServiceInspector, record_look};

@@ -68,6 +68,16 @@ pub struct Elsewhere {
     pub answering: Vec<String>,
 }
 
+/// What points of presence measured, with the use of their feature that it came by: while that is held, turning the feature
+/// off waits, so that nothing is stored after its data were deleted.
+#[derive(Debug)]
+pub struct PlaceAnswers {
+    /// One look of each place.
+    pub looks: PlaceLooks,
+    /// Held until the looks are stored; `None` where nothing turns them off.
+    pub held: Option<features::Use>,
+}
+
 /// Other places to look from.
 #[async_trait]
 pub trait SecondPlace: Send + Sync + 'static {
@@ -75,7 +85,7 @@ pub trait SecondPlace: Send + Sync + 'static {
     async fn answering(&self, name: &DomainName) -> Option<Elsewhere>;
 
     /// How fast the authoritative servers of a domain answer at each of them; `None` when none is connected or answers.
-    async fn latencies(&self, name: &DomainName) -> Option<PlaceLooks>;
+    async fn latencies(&self, name: &DomainName) -> Option<PlaceAnswers>;
 }
 
 /// Observes a name. Never fails as a whole: a part that could not be read carries its error.
@@ -140,7 +150,7 @@ pub trait Observer: Send + Sync + 'static {
     }
 
     /// How fast the domain's servers answer at each point of presence, if there are any.
-    async fn place_latencies(&self, name: &DomainName) -> Option<PlaceLooks> {
+    async fn place_latencies(&self, name: &DomainName) -> Option<PlaceAnswers> {
         let _ = name;
         None
     }
@@ -321,7 +331,7 @@ impl Observer for NetworkObserver {
         self.second.as_ref()?.answering(name).await
     }
 
-    async fn place_latencies(&self, name: &DomainName) -> Option<PlaceLooks> {
+    async fn place_latencies(&self, name: &DomainName) -> Option<PlaceAnswers> {
         self.second.as_ref()?.latencies(name).await
     }
 

@@ -4,6 +4,7 @@
 //! [`schedule::places_are_due`](crate::schedule).
 
 use crate::Scanner;
+use crate::observer::PlaceAnswers;
 use model::ids::Vantage;
 use model::names::DomainName;
 use std::time::Duration;
@@ -22,7 +23,7 @@ impl Scanner {
     /// The store failed; nothing is kept.
     pub async fn sample_places(&self, name: &DomainName) -> Result<bool, store::Error> {
         let asked = tokio::time::timeout(LONGEST, self.observer.place_latencies(name)).await;
-        let Some(looks) = asked.ok().flatten() else { return Ok(false) };
+        let Some(PlaceAnswers { looks, held: _held }) = asked.ok().flatten() else { return Ok(false) };
         for _ in 0..CONFLICTS {
             let Some(mut stored) = self.store.observation(name, &Vantage::local()).await? else {
                 return Ok(false);

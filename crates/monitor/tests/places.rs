@@ -12,7 +12,7 @@ use model::names::DomainName;
 use model::observation::Part;
 use model::registration::RegistrationState;
 use monitor::observer::Progress;
-use monitor::{Clock, DnsParts, Observer, Policy, Scanner, Worker};
+use monitor::{Clock, DnsParts, Observer, PlaceAnswers, Policy, Scanner, Worker};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -27,6 +27,7 @@ struct World {
     asked: AtomicU32,
     open: AtomicU32,
     most_open: AtomicU32,
+    gates: features::Gates,
 }
 
 fn server(zone: &str, ms: f32) -> ChainServer {
@@ -74,7 +75,7 @@ impl Observer for World {
         DnsParts { delegation: Part::good(delegation, now, "servers"), ..DnsParts::default() }
     }
 
-    async fn place_latencies(&self, name: &DomainName) -> Option<PlaceLooks> {
+    async fn place_latencies(&self, name: &DomainName) -> Option<PlaceAnswers> {
         let at = self.now();
         self.asked.fetch_add(1, Ordering::SeqCst);
         let open = self.open.fetch_add(1, Ordering::SeqCst) + 1;
@@ -83,7 +84,8 @@ impl Observer for World {
         self.open.fetch_sub(1, Ordering::SeqCst);
         let place =
             PlaceLatency { id: "sin-1".into(), region: String::new(), seen: seen(name.as_str(), at, 412.0) };
-        Some(PlaceLooks { looks: vec![place], members: vec!["sin-1".into()] })
+        let looks = PlaceLooks { looks: vec![place], members: vec!["sin-1".into()] };
+        Some(PlaceAnswers { looks, held: self.gates.enter("fleet-agents") })
     }
 }
 
@@ -109,6 +111,7 @@ impl Stage {
             asked: AtomicU32::new(0),
             open: AtomicU32::new(0),
             most_open: AtomicU32::new(0),
+            gates: features::Gates::default(),
         });
         let folder = tempfile::tempdir().unwrap();
         let scanner = support::scanner(

@@ -24,9 +24,9 @@ pub(crate) async fn observation(db: &Db, name: &DomainName, vantage: &Vantage) -
 pub(crate) async fn amend_observation(db: &Db, amended: &Versioned) -> Result<bool> {
     let o = &amended.observation;
     let packed = stored::Text::of(o)?.pack(None)?;
-    let sql = "UPDATE observations SET version = version + 1, json = '', packed = $4 \
+    let sql = "UPDATE observations SET version = version + 1, json = '', packed = $4, sampled = $5 \
                WHERE name = $1 AND vantage = $2 AND version = $3";
-    let values = args![o.name.as_str(), o.vantage.0.as_str(), amended.version, packed];
+    let values = args![o.name.as_str(), o.vantage.0.as_str(), amended.version, packed, stored::is_sampled(o)];
     Ok(db.write(sql, values).await? == 1)
 }
 

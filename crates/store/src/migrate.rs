@@ -115,6 +115,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0026_network_blocks.sql"),
         postgres: include_str!("../migrations/postgres/0026_network_blocks.sql"),
     },
+    Migration {
+        version: 27,
+        sqlite: include_str!("../migrations/sqlite/0027_place_samples.sql"),
+        postgres: include_str!("../migrations/postgres/0027_place_samples.sql"),
+    },
 ];
 
 /// Releases before this one, oldest first, each with the newest schema that it opens. Add a row when the version of the

@@ -282,14 +282,15 @@ async fn observations(
 ) -> Result<BTreeSet<(String, String)>> {
     let rows = scans.map(|s| {
         let packed = s.packed.observation.clone();
-        args![s.name.as_str(), s.vantage.0.as_str(), s.expected_version + 1, "", packed, micros(s.at)]
+        let (version, is_sampled) = (s.expected_version + 1, s.packed.is_sampled);
+        args![s.name.as_str(), s.vantage.0.as_str(), version, "", packed, micros(s.at), is_sampled]
     });
     let written = tx
         .insert(
-            "INSERT INTO observations (name, vantage, version, json, packed, recorded_at)",
+            "INSERT INTO observations (name, vantage, version, json, packed, recorded_at, sampled)",
             rows.collect(),
             "ON CONFLICT (name, vantage) DO UPDATE SET version = excluded.version, json = '', \
-             packed = excluded.packed, recorded_at = excluded.recorded_at \
+             packed = excluded.packed, recorded_at = excluded.recorded_at, sampled = excluded.sampled \
              WHERE observations.version = excluded.version - 1 RETURNING name, vantage",
         )
         .await?;

@@ -136,6 +136,16 @@ async fn a_second_look_goes_on_to_the_next_place_when_one_could_not_look() {
         let seen = second.answering(&name(n)).await.unwrap_or_else(|| panic!("name-{n}"));
         assert_eq!(seen.place, "gru-1 (eu-central)");
     }
+    // What was measured counts as a use until it is stored: turning the feature off waits for that.
+    let measured = second.latencies(&name(9)).await.expect("gru-1 looks");
+    assert_eq!(measured.looks.looks.iter().map(|l| l.id.as_str()).collect::<Vec<_>>(), ["gru-1"]);
+    let spec = features::spec(product::agents::FEATURE).unwrap();
+    let on = features::Feature::new(spec, "0.1.0", Timestamp::now());
+    let turning = [features::Feature { state: features::State::TurningOff, ..on }];
+    second.gates.close(&turning);
+    assert!(second.gates.report(&turning)[spec.name]);
+    drop(measured);
+    assert!(!second.gates.report(&turning)[spec.name]);
     task.abort();
     other.abort();
 }

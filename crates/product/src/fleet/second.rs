@@ -9,7 +9,7 @@ use features::Gates;
 use futures::future::join_all;
 use model::latency::{PlaceLatency, PlaceLooks};
 use model::names::DomainName;
-use monitor::{Clock, Elsewhere, SecondPlace};
+use monitor::{Clock, Elsewhere, PlaceAnswers, SecondPlace};
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Agent, Store};
@@ -78,8 +78,8 @@ impl SecondPlace for SecondLook {
         None
     }
 
-    async fn latencies(&self, name: &DomainName) -> Option<PlaceLooks> {
-        let _use = self.gates.enter(FEATURE)?;
+    async fn latencies(&self, name: &DomainName) -> Option<PlaceAnswers> {
+        let held = self.gates.enter(FEATURE)?;
         let now = self.clock.now();
         let members = self.store.agents().await.ok()?;
         if members.is_empty() {
@@ -102,6 +102,7 @@ impl SecondPlace for SecondLook {
             }
         });
         let looks: Vec<_> = join_all(looks).await.into_iter().flatten().collect();
-        (!looks.is_empty()).then_some(PlaceLooks { looks, members: ids })
+        let looks = PlaceLooks { looks, members: ids };
+        (!looks.looks.is_empty()).then_some(PlaceAnswers { looks, held: Some(held) })
     }
 }

@@ -7,6 +7,7 @@ use crate::cluster_claims;
 use crate::codec::read_json;
 use crate::db::{Db, Tx, args};
 use crate::seal::SecretKey;
+use crate::stored;
 use ::features::{Feature, Left, State, StoreError};
 use ::fleet::CLUSTERSET_CLAIM;
 use jiff::Timestamp;
@@ -16,6 +17,8 @@ use std::collections::BTreeMap;
 
 /// Rows that one step of a clean-up deletes: short enough for others to write in between.
 const CLEAN_STEP: i64 = 1000;
+/// Observations that one step unpacks and writes again.
+const SAMPLES_STEP: i64 = 100;
 /// Names of leftovers that are listed.
 const NAMES_MAX: usize = 10;
 
@@ -86,6 +89,7 @@ async fn clean_in(tx: &mut Tx, db: &Db, data: &str, now: Timestamp) -> std::resu
              AND s.key = 'channel-test/' || n.id) LIMIT $1)"
         }
         "agent-questions" => "DELETE FROM agent_work WHERE id IN (SELECT id FROM agent_work LIMIT $1)",
+        "place-samples" => return clean_samples(tx, db).await.map_err(failed),
         // An empty set: its last member was revoked before.
         "fleet-set" => return clean_set(tx, db, now).await.map_err(failed),
         // With it goes what was refused.
@@ -112,6 +116,34 @@ async fn clean_blocks(tx: &mut Tx) -> Result<u64> {
     tx.execute(sql, args![CLEAN_STEP]).await
 }
 
+/// Removes what points of presence measured from observations, in the order in which recorders lock them; how many may have
+/// held some. Those that were read are in the index no more, so the next step begins behind them. A scan that read one before
+/// finds another version and reads it again.
+async fn clean_samples(tx: &mut Tx, db: &Db) -> Result<u64> {
+    let sql = format!(
+        "SELECT name, vantage, json, packed FROM observations WHERE sampled <> 0 ORDER BY name, vantage LIMIT $1{}",
+        db.for_update()
+    );
+    let rows = tx.rows(sql, args![SAMPLES_STEP]).await?;
+    for r in &rows {
+        let (name, vantage) = (r.text(0)?, r.text(1)?);
+        let mut observation = stored::observation(r, 2)?;
+        if !stored::is_sampled(&observation) {
+            let sql = "UPDATE observations SET sampled = 0 WHERE name = $1 AND vantage = $2";
+            tx.execute(sql, args![name, vantage]).await?;
+            continue;
+        }
+        if let Some(delegation) = &mut observation.delegation.value {
+            delegation.latency.places.clear();
+        }
+        let packed = stored::Text::of(&observation)?.pack(None)?;
+        let sql = "UPDATE observations SET version = version + 1, json = '', packed = $3, sampled = 0 \
+                   WHERE name = $1 AND vantage = $2";
+        tx.execute(sql, args![name, vantage, packed]).await?;
+    }
+    Ok(rows.len() as u64)
+}
+
 /// Leaves the set, with its entry of the log; how many sets that were. While members are left it stays.
 async fn clean_set(tx: &mut Tx, db: &Db, now: Timestamp) -> Result<u64> {
     match cluster_claims::delete_in(tx, db, &Actor::system(), (CLUSTERSET_CLAIM, None), now).await {
@@ -135,6 +167,8 @@ pub(super) async fn left(
         ("listed-blocks", _) => ("SELECT org, prefix FROM network_blocks ORDER BY org, prefix", ""),
         ("agents", _) => ("SELECT CAST(1 AS BIGINT), id FROM agents ORDER BY id", ""),
         ("agent-questions", _) => ("SELECT CAST(1 AS BIGINT), agent FROM agent_work ORDER BY agent", ""),
+        // Who holds a name is its organisation's own.
+        ("place-samples", _) => ("SELECT CAST(1 AS BIGINT), name FROM observations WHERE sampled <> 0", ""),
         ("fleet-set", _) => {
             ("SELECT CAST(1 AS BIGINT), value FROM cluster_claims WHERE name = 'clusterset.k8s.io'", "")
         }

@@ -85,6 +85,11 @@ pub(crate) fn observation(r: &Cells, at: usize) -> Result<Observation> {
     Text::of_columns(r, at, None)?.read()
 }
 
+/// Whether an observation holds samples of points of presence.
+pub(crate) fn is_sampled(observation: &Observation) -> bool {
+    observation.delegation.value.as_ref().is_some_and(|d| !d.latency.places.is_empty())
+}
+
 /// What a row of `raw_answers` holds: all answers of a state, or one of several in plain rows.
 fn answers(r: &Cells, at: usize, base: Option<&Text>) -> Result<Vec<RawAnswer>> {
     let text = Text::of_columns(r, at, base)?;

@@ -3,7 +3,7 @@
 //! later than it is. Raw answers of the newest state are replaced by every look; they become a difference one state
 //! later, when they are final.
 
-use super::{Text, answers};
+use super::{Text, answers, is_sampled};
 use crate::api::{Error, Record, Result};
 use crate::codec::{instant, json, micros, read_json};
 use crate::db::{Arg, Cells, Db, Tx, args};
@@ -25,6 +25,8 @@ const KEPT_STATES: i64 = 1000;
 pub(crate) struct Packed {
     /// The observation.
     pub(crate) observation: Vec<u8>,
+    /// Whether it holds samples of points of presence.
+    pub(crate) is_sampled: bool,
     /// The state to be kept, when it differs.
     state: Option<State>,
     /// The raw answers, when there were any.
@@ -48,7 +50,8 @@ impl Packed {
             None => None,
         };
         let raw = if record.raw.is_empty() { None } else { Some(Text::of(&record.raw)?.pack(None)?) };
-        Ok(Packed { observation: Text::of(&record.observation)?.pack(None)?, state, raw })
+        let observation = Text::of(&record.observation)?.pack(None)?;
+        Ok(Packed { observation, is_sampled: is_sampled(&record.observation), state, raw })
     }
 }
 

@@ -1,11 +1,12 @@
 //! What is left of features that are off, and tasks that another version stored.
 
 use crate::features::{Process, desire, feature, process, rounds};
-use crate::uses::use_it;
-use crate::world::{ONE, Place, TWO, add, now};
+use crate::uses::{sample, use_it};
+use crate::world::{ONE, Place, TWO, add, name, now, scan};
 use features::{FEATURES, State, Task};
 use model::account::{Actor, AuditQuery};
 use model::configure::{ServiceKind, ServiceSpec, StoredService};
+use model::ids::Vantage;
 use store::Error;
 
 pub async fn leftovers_of_each_feature_are_deleted_while_it_stays_off(place: &Place) {
@@ -86,4 +87,46 @@ pub async fn a_task_of_another_version_is_kept_and_holds_up_its_feature_alone(pl
         rounds(&[&p], &mut at).await;
         assert_eq!(feature(&*s, &f.name).await.state, State::On);
     }
+}
+
+pub async fn samples_of_places_go_in_steps_and_no_scan_brings_them_back(place: &Place) {
+    // More than two steps.
+    const SAMPLED: usize = 250;
+    let s = place.open().await;
+    add(&*s, ONE, &["plain.example"]).await;
+    let plain = scan(&*s, "plain.example", &[], now()).await;
+    s.record(&plain).await.unwrap();
+    let of = |n: usize| format!("s{n:03}.example");
+    for n in 0..SAMPLED {
+        sample(&*s, &of(n)).await;
+    }
+    assert_eq!(s.left("place-samples").await.unwrap().count, SAMPLED as u64);
+    let latency = async |n: usize| {
+        let stored = s.observation(&name(&of(n)), &Vantage::local()).await.unwrap().unwrap();
+        let latency = stored.observation.delegation.value.unwrap().latency;
+        (stored.version, latency.servers.len(), latency.places.len())
+    };
+    assert_eq!(latency(0).await, (1, 1, 1));
+    let begun_before = scan(&*s, &of(0), &[], now()).await;
+    let p = process(&s, "one");
+    let mut at = now();
+    rounds(&[&p], &mut at).await;
+    desire(&*s, "fleet-agents", Some(false)).await;
+    rounds(&[&p], &mut at).await;
+    assert_eq!(feature(&*s, "fleet-agents").await.state, State::Off);
+    assert_eq!(s.left("place-samples").await.unwrap().count, 0);
+    for n in 0..SAMPLED {
+        assert_eq!(latency(n).await, (2, 1, 0), "{}: what scans measured stays", of(n));
+    }
+    let late = s.record(&begun_before).await;
+    assert!(matches!(late, Err(Error::Conflict)), "it read the samples before: {late:?}");
+    let untouched = s.observation(&name("plain.example"), &Vantage::local()).await.unwrap().unwrap();
+    assert_eq!((untouched.version, &untouched.observation), (1, &plain.observation));
+    // An amendment with samples is found again, one without them is not.
+    sample(&*s, &of(0)).await;
+    assert_eq!(s.left("place-samples").await.unwrap().count, 1);
+    let mut stored = s.observation(&name(&of(0)), &Vantage::local()).await.unwrap().unwrap();
+    stored.observation.delegation.value.as_mut().unwrap().latency.places.clear();
+    assert!(s.amend_observation(&stored).await.unwrap());
+    assert_eq!(s.left("place-samples").await.unwrap().count, 0);
 }

@@ -6,9 +6,14 @@ use ::fleet::CLUSTERSET_CLAIM;
 use jiff::SignedDuration;
 use model::account::Actor;
 use model::configure::ConnectLink;
+use model::dns::Delegation;
+use model::ids::Vantage;
+use model::latency::{ChainServer, LatencyHistory, PlaceLatency};
+use model::names::DomainName;
 use model::notify::{Channel, Target};
+use model::observation::{Observation, Part};
 use numbers::Policy;
-use store::{Agent, ClusterClaimWrite, NetworkClaimWrite, Store};
+use store::{Agent, ClusterClaimWrite, NetworkClaimWrite, Record, Store};
 
 fn target(kind: &str) -> Target {
     let json = match kind {
@@ -84,6 +89,9 @@ pub async fn use_it(s: &dyn Store, data: &str) {
             let id = format!("q-{}", s.head().await.unwrap().0);
             s.ask_agent("gone-1", &id, "question", later(5)).await.unwrap();
         }
+        ("place-samples", _) => {
+            sample(s, "sampled.example").await;
+        }
         // Members are in a set.
         ("fleet-set", _) => {}
         ("fleet-key", _) => {
@@ -127,6 +135,43 @@ pub async fn remove_it(s: &dyn Store, data: &str) {
         }
         other => panic!("people do not remove {other:?}"),
     }
+}
+
+/// Writes a scan of a name with a look of a point of presence.
+pub async fn sample(s: &dyn Store, name: &str) {
+    let (name, vantage) = (DomainName::trusted(name), Vantage::local());
+    let known = s.observation(&name, &vantage).await.unwrap();
+    let server = ChainServer {
+        zone: name.to_string(),
+        server: format!("ns1.{name}"),
+        address: "192.0.2.1".parse().unwrap(),
+        ms: vec![Some(12.0)],
+        network: None,
+        ids: vec![],
+    };
+    let look = LatencyHistory { looks: vec![now()], servers: vec![server], places: vec![] };
+    let place = PlaceLatency { id: "fra-1".into(), region: "eu-central".into(), seen: look.clone() };
+    let delegation = Delegation {
+        zone: name.to_string(),
+        parent: "example".into(),
+        delegated: true,
+        parent_ns: vec![],
+        child_ns: vec![],
+        ds: vec![],
+        servers: vec![],
+        soa: None,
+        negative_soa: None,
+        parents_differ: None,
+        provider: None,
+        latency: LatencyHistory { places: vec![place], ..look },
+        notes: vec![],
+    };
+    let mut observation = Observation::empty(name, vantage);
+    observation.delegation = Part::good(delegation, now(), "servers");
+    let expected_version = known.map_or(0, |k| k.version);
+    let record =
+        Record { expected_version, observation, snapshot: None, raw: vec![], outcomes: vec![], at: now() };
+    s.record(&record).await.unwrap();
 }
 
 /// A point of presence.
