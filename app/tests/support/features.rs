@@ -114,6 +114,10 @@ impl FeatureBackend for Sample {
         })
     }
 
+    async fn feature(&self, caller: &Caller, name: &str) -> ApiResult<Option<FeatureView>> {
+        let all = self.features(caller).await?.features;
+        Ok(all.into_iter().find(|f| f.feature.name == name))
+    }
     async fn set_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView> {
         self.note(format!("feature {} {:?}", draft.name, draft.desired));
         let report = self.features(caller).await?;

@@ -250,7 +250,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         }
         match &next {
             Step::Run(Task::WaitUntilGone { data }) => {
-                let is_gone = self.store.left(data).await?.count == 0;
+                let is_gone = !self.store.is_left(data).await?;
                 if is_gone {
                     feature.task_done(now);
                 }

@@ -106,4 +106,6 @@ pub trait FeatureStore: Send + Sync {
     async fn clean(&self, of: (&str, i64), data: &str, now: Timestamp) -> Result<u64, StoreError>;
     /// What is left of the data.
     async fn left(&self, data: &str) -> Result<Left, StoreError>;
+    /// Whether any of the data is left, without counting it.
+    async fn is_left(&self, data: &str) -> Result<bool, StoreError>;
 }

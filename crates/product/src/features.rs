@@ -204,6 +204,22 @@ fn registered_view(
     }
 }
 
+/// One feature of an organisation as the store has it; `None` when there is none of this name.
+///
+/// # Errors
+/// `Unavailable` when the store does not answer.
+pub async fn feature_view(
+    store: &dyn Store,
+    org: OrgId,
+    name: &str,
+    now: Timestamp,
+) -> ApiResult<Option<FeatureView>> {
+    match store.feature_row(org, name).await.map_err(unavailable)? {
+        Some(row) => row_view(store, org, row, now).await.map(Some),
+        None => Ok(None),
+    }
+}
+
 /// All features of an organisation as the store has them, for pages and for the command line.
 ///
 /// # Errors
@@ -246,6 +262,11 @@ impl FeatureBackend for Services {
         let report = features_report(&**self.store(), caller.org, self.now()).await?;
         let may_change = authorize(caller, Action::SetFeature).is_ok();
         Ok(FeaturesReport { may_change, ..report })
+    }
+
+    async fn feature(&self, caller: &Caller, name: &str) -> ApiResult<Option<FeatureView>> {
+        authorize(caller, Action::Features)?;
+        feature_view(&**self.store(), caller.org, name, self.now()).await
     }
 
     async fn set_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView> {

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use store::Store;
 
 pub use addresses::{names_into, place_addresses, place_comparison, place_report, place_trace};
-pub use features::{ask_feature, clean_feature, features_report};
+pub use features::{ask_feature, clean_feature, feature_view, features_report};
 pub use fleet::{
     AgentEngine, SecondLook, ThirdParties, ThirdPartyKind, ThirdPartyNetwork, agents, answer_question,
     identity as cluster_identity, join_token, report as fleet_report, web_places, web_question,

@@ -286,6 +286,9 @@ pub struct FeatureReport {
 pub trait FeatureBackend: Send + Sync + 'static {
     /// All features and where they stand.
     async fn features(&self, caller: &Caller) -> ApiResult<FeaturesReport>;
+    /// One feature and where it stands, read by itself; `None` when there is none of this name. Allowed to whom
+    /// [`FeatureBackend::features`] is.
+    async fn feature(&self, caller: &Caller, name: &str) -> ApiResult<Option<FeatureView>>;
     /// Asks for a feature to be on, off, or as its default is; the transition follows.
     async fn set_feature(&self, caller: &Caller, draft: &FeatureDraft) -> ApiResult<FeatureView>;
     /// Deletes what is left of a feature that is off, without turning it on; safe to repeat.

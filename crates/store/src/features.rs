@@ -4,6 +4,7 @@
 mod leftovers;
 mod lifecycle;
 mod registered;
+mod remaining;
 
 use crate::accounts::audit;
 use crate::api::{Error, Result};
@@ -69,6 +70,8 @@ pub struct FeatureReportWrite {
 pub trait FeatureRows: FeatureStore {
     /// Features of an organisation after a name, by name, at most `limit`.
     async fn feature_rows(&self, org: OrgId, after: &str, limit: u32) -> Result<Vec<StoredFeature>>;
+    /// One feature of an organisation.
+    async fn feature_row(&self, org: OrgId, name: &str) -> Result<Option<StoredFeature>>;
     /// Changes what is asked for, with an entry of the audit log. `Conflict` when the feature is at another position,
     /// `NotFound` when there is none.
     async fn set_feature(
@@ -165,6 +168,11 @@ impl FeatureRows for Database {
         let sql =
             format!("SELECT {COLUMNS} FROM features WHERE org = $1 AND name > $2 ORDER BY name LIMIT $3");
         self.db.rows(sql, args![org.0, after, i64::from(limit)]).await?.iter().map(read).collect()
+    }
+
+    async fn feature_row(&self, org: OrgId, name: &str) -> Result<Option<StoredFeature>> {
+        let sql = format!("SELECT {COLUMNS} FROM features WHERE org = $1 AND name = $2");
+        self.db.row(sql, args![org.0, name]).await?.as_ref().map(read).transpose()
     }
 
     async fn set_feature(

@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use fleet::{KeyPair, SignedRequest, checked_id, verify};
 use jiff::Timestamp;
+use model::ids::OrgId;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -204,9 +205,8 @@ pub(super) async fn token(store: &dyn store::Store, id: &str) -> Result<service:
         checked_id(id).map_err(|e| Wrong(format!("--id: {e}")))?;
     }
     let by = model::account::Actor { who: "command line".into(), ..model::account::Actor::system() };
-    let stored = store.features().await.context("features")?;
-    let agents = stored.iter().map(|s| &s.feature).find(|f| f.name == product::agents::FEATURE);
-    if agents.is_some_and(|f| !f.state.is_used()) {
+    let agents = store.feature_row(OrgId::BUILT_IN, product::agents::FEATURE).await.context("features")?;
+    if agents.is_some_and(|f| !f.feature.state.is_used()) {
         bail!("the feature {} is turned off on this server", product::agents::FEATURE);
     }
     match product::join_token(store, &by, id, Timestamp::now()).await {

@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::OrgId;
-use product::{ask_feature, clean_feature, features_report};
+use product::{ask_feature, clean_feature, feature_view, features_report};
 use service::{ErrorKind, FeatureDraft, FeatureView};
 use shown::{line, text};
 use std::collections::BTreeSet;
@@ -172,8 +172,7 @@ fn is_settled(f: &FeatureView) -> bool {
 }
 
 async fn one(store: &dyn Store, name: &str) -> Result<FeatureView> {
-    let report = features_report(store, OrgId::BUILT_IN, Timestamp::now()).await?;
-    let found = report.features.into_iter().find(|f| f.feature.name == name);
+    let found = feature_view(store, OrgId::BUILT_IN, name, Timestamp::now()).await?;
     found.ok_or_else(|| anyhow::anyhow!("{name} was removed"))
 }
 

@@ -167,4 +167,7 @@ impl FeatureStore for Memory {
         self.0.lock().unwrap().known(data)?;
         Ok(Left { count: self.count(data), names: Vec::new() })
     }
+    async fn is_left(&self, data: &str) -> Result<bool> {
+        Ok(self.left(data).await?.count > 0)
+    }
 }

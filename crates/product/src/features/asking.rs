@@ -1,7 +1,7 @@
 //! What people ask of features: on, off, the default, or a clean-up. Pages, REST, the resource API and the command line all
 //! end here.
 
-use super::{FEATURES_MAX, live, registered, row_view, stored_view, unknown};
+use super::{live, registered, row_view, stored_view, unknown};
 use crate::unavailable;
 use ::features::{Feature, State, spec};
 use model::Timestamp;
@@ -149,8 +149,7 @@ pub async fn clean_feature(
 
 /// The row of a feature.
 async fn one(store: &dyn Store, org: OrgId, name: &str) -> ApiResult<StoredFeature> {
-    let rows = store.feature_rows(org, "", FEATURES_MAX).await.map_err(unavailable)?;
-    rows.into_iter().find(|r| r.feature.name == name).ok_or_else(|| unknown(name))
+    store.feature_row(org, name).await.map_err(unavailable)?.ok_or_else(|| unknown(name))
 }
 
 fn changed(name: &str) -> ApiError {

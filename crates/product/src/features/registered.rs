@@ -60,8 +60,8 @@ fn conflict(name: &str, e: store::Error) -> ApiError {
 
 impl Services {
     async fn registered_row(&self, caller: &Caller, name: &str) -> ApiResult<StoredFeature> {
-        let rows = self.store().feature_rows(caller.org, "", FEATURES_MAX).await.map_err(unavailable)?;
-        let row = rows.into_iter().find(|r| r.feature.name == name).ok_or_else(|| unknown(name))?;
+        let row = self.store().feature_row(caller.org, name).await.map_err(unavailable)?;
+        let row = row.ok_or_else(|| unknown(name))?;
         if row.feature.registered.is_none() {
             return Err(ApiError::invalid(format!(
                 "{name} came with the program: it is turned on and off, not deleted, and its processes report by themselves."

@@ -356,9 +356,8 @@ impl Features {
 #[async_trait]
 impl Storage for Features {
     async fn get(&self, objects: &Objects, name: &str) -> Result<Option<Value>, Failure> {
-        let report = objects.backend.features(&objects.caller).await?;
-        let found = report.features.iter().find(|f| f.feature.name == name);
-        Ok(found.map(|f| Self::shown(objects, f)))
+        let found = objects.backend.feature(&objects.caller, name).await?;
+        Ok(found.map(|f| Self::shown(objects, &f)))
     }
 
     async fn after(&self, objects: &Objects, after: &str, limit: u32) -> Result<Vec<Value>, Failure> {

@@ -1,51 +1,21 @@
-//! What is left of the data of a feature, and how it is deleted.
+//! How the data of a feature are deleted.
 
 use super::lifecycle::failed;
-use crate::alerts::read_channel;
 use crate::api::{Error, Result};
 use crate::cluster_claims;
 use crate::codec::read_json;
 use crate::db::{Db, Tx, args};
-use crate::seal::SecretKey;
 use crate::stored;
-use ::features::{Feature, Left, State, StoreError};
+use ::features::{Feature, State, StoreError};
 use ::fleet::CLUSTERSET_CLAIM;
 use jiff::Timestamp;
 use model::account::Actor;
 use model::ids::OrgId;
-use std::collections::BTreeMap;
 
 /// Rows that one step of a clean-up deletes: short enough for others to write in between.
 const CLEAN_STEP: i64 = 1000;
 /// Observations that one step unpacks and writes again.
 const SAMPLES_STEP: i64 = 100;
-/// Names of leftovers that are listed.
-const NAMES_MAX: usize = 10;
-
-/// Leftovers by name; those of other organisations by organisation only, since their names are their own.
-#[derive(Default)]
-pub(super) struct Tally {
-    count: u64,
-    names: Vec<String>,
-    others: BTreeMap<i64, u64>,
-}
-
-impl Tally {
-    pub(super) fn add(&mut self, org: OrgId, name: String) {
-        self.count += 1;
-        if org != OrgId::BUILT_IN {
-            *self.others.entry(org.0).or_default() += 1;
-        } else if self.names.len() < NAMES_MAX {
-            self.names.push(name);
-        }
-    }
-
-    pub(super) fn done(mut self) -> Left {
-        let others = self.others.iter().map(|(org, n)| format!("{n} of org-{org}"));
-        self.names.extend(others.take(NAMES_MAX));
-        Left { count: self.count, names: self.names }
-    }
-}
 
 /// Deletes some of the data of a feature that is turning off at a position; how many. 0 means that none are left, or that
 /// the feature was written since: it may be on again.
@@ -150,66 +120,5 @@ async fn clean_set(tx: &mut Tx, db: &Db, now: Timestamp) -> Result<u64> {
         Ok(Ok(_)) => Ok(1),
         Ok(Err(_)) | Err(Error::NotFound) => Ok(0),
         Err(e) => Err(e),
-    }
-}
-
-/// What is left of the data.
-pub(super) async fn left(
-    db: &Db,
-    key: Option<&SecretKey>,
-    data: &str,
-) -> std::result::Result<Left, StoreError> {
-    let (sql, kind) = match data.split_once('/').unwrap_or((data, "")) {
-        ("connect-links", _) => ("SELECT org, name FROM connect_links ORDER BY org, name", ""),
-        ("released-prefixes", _) => {
-            ("SELECT org, prefix FROM prefixes WHERE released_at IS NOT NULL ORDER BY org, prefix", "")
-        }
-        ("listed-blocks", _) => ("SELECT org, prefix FROM network_blocks ORDER BY org, prefix", ""),
-        ("agents", _) => ("SELECT CAST(1 AS BIGINT), id FROM agents ORDER BY id", ""),
-        ("agent-questions", _) => ("SELECT CAST(1 AS BIGINT), agent FROM agent_work ORDER BY agent", ""),
-        // Who holds a name is its organisation's own.
-        ("place-samples", _) => ("SELECT CAST(1 AS BIGINT), name FROM observations WHERE sampled <> 0", ""),
-        ("fleet-set", _) => {
-            ("SELECT CAST(1 AS BIGINT), value FROM cluster_claims WHERE name = 'clusterset.k8s.io'", "")
-        }
-        ("fleet-key", _) => {
-            ("SELECT org, key FROM settings WHERE key IN ('fleet-key', 'fleet-refused') ORDER BY key", "")
-        }
-        ("agent-tokens", _) => ("SELECT CAST(1 AS BIGINT), 'join token' FROM agent_tokens", ""),
-        ("third-party-usage", _) => (
-            "SELECT CAST(1 AS BIGINT), host FROM host_budgets WHERE host LIKE 'third-party/%' ORDER BY host",
-            "",
-        ),
-        ("network-claims", _) => ("SELECT org, name FROM network_claims ORDER BY org, name", ""),
-        ("channel-tests", _) => (
-            "SELECT org, key FROM settings s WHERE key LIKE 'channel-test/%' AND NOT EXISTS (SELECT 1 FROM \
-             notification_settings n WHERE n.org = s.org AND n.kind = 'channel' AND s.key = 'channel-test/' || n.id)",
-            "",
-        ),
-        ("channels", kind) => {
-            ("SELECT org, json, id FROM notification_settings WHERE kind = 'channel' ORDER BY org, id", kind)
-        }
-        _ => return Err(StoreError::UnknownData(data.into())),
-    };
-    let mut left = Tally::default();
-    let mut unreadable = None;
-    let each = db.each(sql, args![], |r| {
-        let name = if kind.is_empty() {
-            r.text(1)?
-        } else {
-            let channel = read_channel(key, OrgId(r.int(0)?), &r.text(2)?, r.text(1)?);
-            let channel = channel.inspect_err(|e| unreadable = Some(e.to_string()))?;
-            if channel.target.kind() != kind {
-                return Ok(());
-            }
-            channel.name
-        };
-        left.add(OrgId(r.int(0)?), name);
-        Ok(())
-    });
-    match (each.await, unreadable) {
-        (Ok(()), _) => Ok(left.done()),
-        (Err(_), Some(why)) => Err(StoreError::Unreadable(why)),
-        (Err(e), None) => Err(failed(e)),
     }
 }

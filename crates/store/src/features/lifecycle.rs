@@ -1,6 +1,6 @@
 //! What the runner of the lifecycle reads and writes.
 
-use super::{FeatureRows, leftovers, logged, registered};
+use super::{FeatureRows, leftovers, logged, registered, remaining};
 use crate::api::{Error, Result};
 use crate::codec::{json, micros, read_json};
 use crate::db::{Db, args};
@@ -84,7 +84,11 @@ impl FeatureStore for Database {
     }
 
     async fn left(&self, data: &str) -> std::result::Result<Left, StoreError> {
-        leftovers::left(&self.db, self.key.as_ref(), data).await
+        remaining::left(&self.db, self.key.as_ref(), data).await
+    }
+
+    async fn is_left(&self, data: &str) -> std::result::Result<bool, StoreError> {
+        remaining::is_left(&self.db, self.key.as_ref(), data).await
     }
 }
 

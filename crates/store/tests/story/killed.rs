@@ -24,8 +24,8 @@ enum Moment {
     Written(&'static str, State),
     /// Deleted some of the data, and did not say so yet.
     Cleaned(String),
-    /// Counted what people have to delete.
-    Counted(String),
+    /// Looked whether people have deleted all of it.
+    LookedFor(String),
 }
 
 /// A store that does not return to its process after a moment.
@@ -81,9 +81,12 @@ impl FeatureStore for Mortal {
         Ok(n)
     }
     async fn left(&self, data: &str) -> Result<Left> {
-        let left = self.inner.left(data).await?;
-        self.pass(|m| matches!(m, Moment::Counted(d) if d == data)).await;
-        Ok(left)
+        self.inner.left(data).await
+    }
+    async fn is_left(&self, data: &str) -> Result<bool> {
+        let is_left = self.inner.is_left(data).await?;
+        self.pass(|m| matches!(m, Moment::LookedFor(d) if d == data)).await;
+        Ok(is_left)
     }
 }
 
@@ -246,7 +249,7 @@ pub async fn a_leader_killed_in_any_state_of_any_feature_is_replaced(place: &Pla
             let mortal = w.leader(spec.name).await;
             desire(&*w.s, spec.name, Some(false)).await;
             let moment = match &task {
-                Task::WaitUntilGone { data } => Moment::Counted(data.clone()),
+                Task::WaitUntilGone { data } => Moment::LookedFor(data.clone()),
                 Task::Clean { data } => {
                     w.remove_all(spec).await;
                     Moment::Cleaned(data.clone())

@@ -3,10 +3,11 @@
 use crate::features::{Process, desire, feature, process, rounds};
 use crate::uses::{sample, use_it};
 use crate::world::{ONE, Place, TWO, add, name, now, scan};
-use features::{FEATURES, State, Task};
+use features::{FEATURES, Left, State, StoreError, Task};
 use model::account::{Actor, AuditQuery};
 use model::configure::{ServiceKind, ServiceSpec, StoredService};
-use model::ids::Vantage;
+use model::ids::{OrgId, Vantage};
+use model::notify::{Channel, Target};
 use store::Error;
 
 pub async fn leftovers_of_each_feature_are_deleted_while_it_stays_off(place: &Place) {
@@ -129,4 +130,44 @@ pub async fn samples_of_places_go_in_steps_and_no_scan_brings_them_back(place: &
     stored.observation.delegation.value.as_mut().unwrap().latency.places.clear();
     assert!(s.amend_observation(&stored).await.unwrap());
     assert_eq!(s.left("place-samples").await.unwrap().count, 0);
+}
+
+pub async fn leftovers_are_counted_beyond_a_page_and_a_few_are_named(place: &Place) {
+    let s = place.open().await;
+    let left = async |data: &str| (s.left(data).await.unwrap(), s.is_left(data).await.unwrap());
+    let none = (Left::default(), false);
+    for data in ["channel-tests", "channels/slack", "place-samples", "fleet-set"] {
+        assert_eq!(left(data).await, none, "{data}");
+    }
+    assert!(matches!(s.is_left("none").await, Err(StoreError::UnknownData(_))));
+    // Of thirteen other organisations ten are named, by number.
+    for n in 0..300 {
+        s.set_setting(ONE, &format!("channel-test/gone-{n:03}"), "{}", now()).await.unwrap();
+    }
+    for org in 2..15 {
+        for n in 0..2 {
+            s.set_setting(OrgId(org), &format!("channel-test/of-{n}"), "{}", now()).await.unwrap();
+        }
+    }
+    let mut names: Vec<_> = (0..10).map(|n| format!("channel-test/gone-{n:03}")).collect();
+    names.extend((2..12).map(|org| format!("2 of org-{org}")));
+    assert_eq!(left("channel-tests").await, (Left { count: 326, names }, true));
+    // More than are read at once, and of another kind before and after them.
+    let channel = |id: String, target: Target| Channel { name: id.clone(), id, target, created_at: now() };
+    let slack = || Target::Slack { url: "https://hooks.example/a".into() };
+    let teams = || Target::Teams { url: "https://hooks.example/a".into() };
+    for (org, id) in [(ONE, "a"), (TWO, "z")] {
+        s.save_channel(org, &channel(id.into(), teams()), now()).await.unwrap();
+    }
+    for (org, n) in [(ONE, 250), (TWO, 3)] {
+        for n in 0..n {
+            s.save_channel(org, &channel(format!("c-{n:03}"), slack()), now()).await.unwrap();
+        }
+    }
+    let mut names: Vec<_> = (0..10).map(|n| format!("c-{n:03}")).collect();
+    names.push("3 of org-2".into());
+    assert_eq!(left("channels/slack").await, (Left { count: 253, names }, true));
+    let names = vec!["a".to_string(), "1 of org-2".to_string()];
+    assert_eq!(left("channels/teams").await, (Left { count: 2, names }, true));
+    assert_eq!(left("channels/discord").await, none);
 }

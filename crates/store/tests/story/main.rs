@@ -100,6 +100,7 @@ stories! {
     events::all_that_match_are_acknowledged_with_one_entry,
     features::each_feature_goes_on_off_and_on_again_and_leaves_nothing,
     leftovers::leftovers_of_each_feature_are_deleted_while_it_stays_off,
+    leftovers::leftovers_are_counted_beyond_a_page_and_a_few_are_named,
     leftovers::samples_of_places_go_in_steps_and_no_scan_brings_them_back,
     leftovers::a_task_of_another_version_is_kept_and_holds_up_its_feature_alone,
     features::a_process_that_dies_in_a_transition_is_replaced,

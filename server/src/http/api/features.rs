@@ -49,9 +49,9 @@ async fn one(
     Path(name): Path<String>,
 ) -> Response {
     let read = async {
-        let report = state.services.features(&caller).await?;
-        let found = report.features.iter().find(|f| f.feature.name == name);
-        found.map(feature_json).ok_or_else(|| ApiError::not_found("There is no such feature."))
+        let found = state.services.feature(&caller, &name).await?;
+        let missing = || ApiError::not_found("There is no such feature.");
+        found.map(|f| feature_json(&f)).ok_or_else(missing)
     };
     respond(read.await)
 }
