@@ -114,9 +114,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
                 let mut next = s.feature.clone();
                 if next.registered.is_some() {
                     // Every process does this, each by its own clock: the first that finds reports expired writes.
-                    if next.settle(now) && self.store.write_feature(s.rv, &next, now).await? {
-                        changed = true;
-                    }
+                    changed |= next.settle(now) && self.store.settle_feature(s.rv, &next.name, now).await?;
                     continue;
                 }
                 let has_failed = failed.iter().any(|(name, _)| *name == next.name);
@@ -172,9 +170,8 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         let is_full = turning.len() >= ELSEWHERE_MAX as usize;
         let reached = turning.last().filter(|_| is_full).map_or(0, |s| s.rv);
         for s in turning {
-            let mut next = s.feature.clone();
-            if next.settle(now) {
-                self.store.write_feature(s.rv, &next, now).await?;
+            if s.feature.clone().settle(now) {
+                self.store.settle_feature(s.rv, &s.feature.name, now).await?;
             }
         }
         *self.elsewhere.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some((now, reached));

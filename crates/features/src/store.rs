@@ -91,8 +91,11 @@ pub trait FeatureStore: Send + Sync {
     async fn turning_elsewhere(&self, after: i64, limit: u32) -> Result<Vec<Stored>, StoreError>;
     /// Adds a feature unless it is there.
     async fn add_feature(&self, feature: &Feature, now: Timestamp) -> Result<(), StoreError>;
-    /// Writes a feature that is still at `rv`; false when it is not.
+    /// Writes a feature of this program that is still at `rv`; false when it is not.
     async fn write_feature(&self, rv: i64, feature: &Feature, now: Timestamp) -> Result<bool, StoreError>;
+    /// Carries on a registered feature that is still at `rv` as far as its reports let it go ([`Feature::settle`]), in one
+    /// transaction: reports that renew a time leave `rv` as it is, and none is written over. False when nothing changed.
+    async fn settle_feature(&self, rv: i64, name: &str, now: Timestamp) -> Result<bool, StoreError>;
     /// Removes a feature that no supported version knows.
     async fn forget_feature(&self, name: &str, now: Timestamp) -> Result<(), StoreError>;
     /// Announces a process.

@@ -121,15 +121,23 @@ impl FeatureStore for Memory {
         let mut inner = self.0.lock().unwrap();
         inner.rv += 1;
         let new = Stored { rv: inner.rv, feature: feature.clone() };
-        if inner.elsewhere.remove(&rv).is_some() {
-            inner.elsewhere.insert(new.rv, new.feature);
-            return Ok(true);
-        }
         let is_same = inner.features.get(&feature.name).is_some_and(|s| s.rv == rv);
         if is_same {
             inner.features.insert(feature.name.clone(), new);
         }
         Ok(is_same)
+    }
+    async fn settle_feature(&self, rv: i64, _: &str, now: Timestamp) -> Result<bool> {
+        let mut inner = self.0.lock().unwrap();
+        let Some(mut feature) = inner.elsewhere.get(&rv).cloned() else { return Ok(false) };
+        let is_settled = feature.settle(now);
+        if is_settled {
+            inner.elsewhere.remove(&rv);
+            inner.rv += 1;
+            let rv = inner.rv;
+            inner.elsewhere.insert(rv, feature);
+        }
+        Ok(is_settled)
     }
     async fn forget_feature(&self, name: &str, _: Timestamp) -> Result<()> {
         self.0.lock().unwrap().features.remove(name);

@@ -47,6 +47,15 @@ impl FeatureStore for Database {
         swap(&self.db, rv, feature, now).await.map_err(failed)
     }
 
+    async fn settle_feature(
+        &self,
+        rv: i64,
+        name: &str,
+        now: Timestamp,
+    ) -> std::result::Result<bool, StoreError> {
+        registered::settle(&self.db, rv, name, now).await.map_err(failed)
+    }
+
     async fn forget_feature(&self, name: &str, now: Timestamp) -> std::result::Result<(), StoreError> {
         forget(&self.db, name, now).await.map_err(failed)
     }
@@ -105,15 +114,15 @@ async fn add(db: &Db, feature: &Feature, now: Timestamp) -> Result<()> {
 }
 
 async fn swap(db: &Db, rv: i64, feature: &Feature, now: Timestamp) -> Result<bool> {
+    let (org, name) = (OrgId::BUILT_IN, feature.name.as_str());
     let mut tx = db.begin().await?;
-    // Positions belong to one object of one organisation.
-    let sql = "UPDATE features SET json = $3 WHERE name = $1 AND rv = $2 RETURNING org";
-    let row = tx.row(sql, args![feature.name.as_str(), rv, json(feature)?]).await?;
-    if let Some(row) = &row {
-        logged(&mut tx, OrgId(row.int(0)?), &feature.name, Op::Update, now).await?;
+    let sql = "UPDATE features SET json = $4 WHERE org = $1 AND name = $2 AND rv = $3";
+    let is_written = tx.execute(sql, args![org.0, name, rv, json(feature)?]).await? == 1;
+    if is_written {
+        logged(&mut tx, org, name, Op::Update, now).await?;
     }
     tx.commit().await?;
-    Ok(row.is_some())
+    Ok(is_written)
 }
 
 async fn forget(db: &Db, name: &str, now: Timestamp) -> Result<()> {

@@ -69,6 +69,23 @@ pub(super) async fn report(
     Ok((stored, reported))
 }
 
+/// Carries a feature at a position on, by the reports that are stored now: one that only renews a time changes no position.
+pub(super) async fn settle(db: &Db, rv: i64, name: &str, now: Timestamp) -> Result<bool> {
+    let mut tx = db.begin().await?;
+    // Positions belong to one object of one organisation.
+    let sql = format!("SELECT org, json FROM features WHERE name = $1 AND rv = $2{}", db.for_update());
+    let Some(row) = tx.row(sql, args![name, rv]).await? else { return Ok(false) };
+    let (org, mut feature) = (OrgId(row.int(0)?), read_json::<Feature>(&row.text(1)?)?);
+    if !feature.settle(now) {
+        return Ok(false);
+    }
+    let sql = "UPDATE features SET json = $3 WHERE org = $1 AND name = $2";
+    tx.execute(sql, args![org.0, name, json(&feature)?]).await?;
+    logged(&mut tx, org, name, Op::Update, now).await?;
+    tx.commit().await?;
+    Ok(true)
+}
+
 pub(super) async fn delete(
     db: &Db,
     (by, org): (&Actor, OrgId),

@@ -315,3 +315,78 @@ pub async fn registered_features_have_a_limit_and_their_turns_are_audited(place:
     assert_eq!(turning(0, 1).await, both[..1]);
     assert_eq!(turning(both[0].1, 9).await, both[1..]);
 }
+
+/// A report that only renews a time changes no position: what was read before it must not be written over it.
+pub async fn reports_of_third_parties_survive_the_writes_of_runners(place: &Place) {
+    const NAME: &str = "invoices.billing.example";
+    let (s, other) = (place.open().await, place.open().await);
+    let by = Actor::system();
+    let declared = Declared {
+        default: true,
+        stage: Stage::Beta,
+        version: "2.1".into(),
+        title: String::new(),
+        dynamic: true,
+    };
+    let report = |process: &str, used: bool, seen_at: Timestamp| FeatureReportWrite {
+        name: NAME.into(),
+        uses: vec![ReportedUse { process: process.into(), version: "2".into(), used, seen_at }],
+        leftovers: None,
+        is_whole: false,
+        expected: None,
+        dry_run: false,
+    };
+    let made = Feature::registered(NAME, &declared, "0.1.0", now());
+    let second = |n: i64| now() + SignedDuration::from_secs(n);
+    for org in [ONE, TWO] {
+        s.register_feature(&by, org, &made, "{}", now()).await.unwrap().expect("there is room");
+        for process in ["a", "b"] {
+            s.report_feature(org, &report(process, true, now()), now()).await.unwrap();
+        }
+        let off = FeatureWrite {
+            name: NAME.into(),
+            desired: Some(false),
+            expected: None,
+            metadata: None,
+            declared: None,
+        };
+        assert_eq!(s.set_feature(&by, org, &off, now()).await.unwrap().feature.state, State::TurningOff);
+        // A runner has read both processes; then "a" renews its time, while "b" is silent until it counts as gone.
+        let read = s.feature_row(org, NAME).await.unwrap().unwrap();
+        let (seen, reported) =
+            s.report_feature(org, &report("a", true, second(50)), second(50)).await.unwrap();
+        assert_eq!((seen.rv, reported), (read.rv, Reported::Seen));
+        let expired = second(REPORT_SECONDS + 20);
+        assert!(read.feature.clone().settle(expired), "by what it read, none uses it any more");
+        assert!(!s.settle_feature(read.rv.0, NAME, expired).await.unwrap(), "\"a\" still uses it");
+        assert_eq!(s.feature_row(org, NAME).await.unwrap().unwrap(), seen);
+    }
+    // Both at once, on two replicas: no report is lost, whatever comes between.
+    let ids: Vec<_> = (0..8).map(|n| format!("p-{n}")).collect();
+    let start = second(60);
+    let reports = ids.iter().map(|id| {
+        let s = s.clone();
+        let report = &report;
+        async move {
+            for n in 0..10 {
+                let at = start + SignedDuration::from_secs(n * 6);
+                s.report_feature(TWO, &report(id, n % 2 == 0, at), at).await.unwrap();
+            }
+        }
+    });
+    let settles = async {
+        for _ in 0..40 {
+            for stored in other.turning_elsewhere(0, 9).await.unwrap() {
+                let at = start + SignedDuration::from_secs(54);
+                other.settle_feature(stored.rv, NAME, at).await.unwrap();
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::join!(futures::future::join_all(reports), settles);
+    let uses = s.feature_row(TWO, NAME).await.unwrap().unwrap().feature.registered.unwrap().uses;
+    let last = start + SignedDuration::from_secs(54);
+    let kept: Vec<_> =
+        uses.iter().filter(|u| u.seen_at == last && !u.used).map(|u| u.process.clone()).collect();
+    assert_eq!(kept, ids);
+}

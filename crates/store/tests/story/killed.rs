@@ -63,6 +63,9 @@ impl FeatureStore for Mortal {
         self.pass(is_it).await;
         Ok(written)
     }
+    async fn settle_feature(&self, rv: i64, name: &str, now: Timestamp) -> Result<bool> {
+        self.inner.settle_feature(rv, name, now).await
+    }
     async fn forget_feature(&self, name: &str, now: Timestamp) -> Result<()> {
         self.inner.forget_feature(name, now).await
     }

@@ -105,6 +105,7 @@ stories! {
     leftovers::a_task_of_another_version_is_kept_and_holds_up_its_feature_alone,
     features::a_process_that_dies_in_a_transition_is_replaced,
     features::third_parties_register_their_own,
+    features::reports_of_third_parties_survive_the_writes_of_runners,
     features::registered_features_have_a_limit_and_their_turns_are_audited,
     features::asking_is_audited_logged_and_fenced,
     fleet::claims_of_identity_follow_their_rules,
