@@ -96,6 +96,9 @@ async fn a_transition_is_a_list_of_steps_and_filters_narrow_the_table() {
     says(&t, &["Cleaning up alerts-slack", "step 2 of 4", "Cleaning up · 1 left"]);
     says(&t, &["alerts-slack is being cleaned up. Next: Delete channel tests (1: channel-test/gone)."]);
     assert_eq!(t.matches("Keep it on").count(), 1, "that of network-claim: {t}");
+    // With the list of what asks for attention and the card.
+    assert_eq!(t.matches("Stop the clean-up and turn it on").count(), 2, "{t}");
+    says(&t, &["It ends when none are left. Turning the feature on stops it"]);
     let rows = |t: &str| t.matches("Turn off").count() + t.matches("Turn on").count();
     let all = read(&story(), "/settings/features").await;
     let turning = read(&story(), "/settings/features?show=transition").await;

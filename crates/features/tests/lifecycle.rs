@@ -144,6 +144,17 @@ fn a_clean_up_deletes_what_is_left_and_turns_nothing_on() {
     assert!(!asked(&w));
     w.settle();
     assert_eq!(w.state(NAME), State::On);
+    // Turning it on stops a clean-up that runs: the rest stays.
+    w.store.desire(NAME, Some(false));
+    w.settle();
+    w.store.put("connect-links", 5_000);
+    assert!(asked(&w));
+    (0..4).for_each(|_| w.tick_all());
+    w.store.desire(NAME, Some(true));
+    let left = w.store.count("connect-links");
+    assert!((1..5_000).contains(&left), "{left}");
+    w.settle();
+    assert_eq!((w.state(NAME), w.store.count("connect-links")), (State::On, left));
 }
 
 #[test]

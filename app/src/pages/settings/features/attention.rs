@@ -42,10 +42,14 @@ fn act(f: &FeatureView) -> Option<AnyView> {
     match f.feature.state {
         State::Off if !f.leftovers.is_empty() && !is_registered(f) => Some(clean(name)),
         State::TurningOn if f.dynamic => Some(change("Turn it off again", "off", name)),
-        // One that is cleaned up was off before.
-        State::TurningOff if f.dynamic && !f.feature.is_clean_up => Some(change("Keep it on", "on", name)),
+        State::TurningOff if f.dynamic => Some(change(back_on(f), "on", name)),
         _ => None,
     }
+}
+
+/// The way back from turning off. A feature that is cleaned up was off before: only a use of it stops the deletion.
+pub(super) fn back_on(f: &FeatureView) -> &'static str {
+    if f.feature.is_clean_up { "Stop the clean-up and turn it on" } else { "Keep it on" }
 }
 
 fn clean(name: String) -> AnyView {
@@ -71,7 +75,7 @@ fn what_to_do(f: &FeatureView) -> &'static str {
     } else if !behind.is_empty() {
         "A process that does not report is considered stopped after 15 s."
     } else if f.feature.is_clean_up {
-        "The leftovers are deleted in small batches, and the feature stays off."
+        "The leftovers are deleted in small batches, and the feature stays off. It ends when none are left. Turning the feature on stops it; what was deleted by then is gone."
     } else {
         "It continues automatically once these are removed. To keep them, turn the feature on again."
     }

@@ -1,5 +1,6 @@
 //! One feature: the steps of its transition, what each process reports, and its setting.
 
+use super::attention::back_on;
 use super::{PATH, change, confirmed, is_registered, state_pill, word};
 use crate::components::icon::icon;
 use crate::components::time::Ago;
@@ -33,14 +34,13 @@ fn transition(f: &FeatureView, may_change: bool) -> Option<AnyView> {
     let steps = f.steps();
     let at = steps.iter().position(|s| s.progress == Progress::Running)?;
     let (before, words, back) = match f.feature.state {
-        State::TurningOn => ("", " is turning on", Some(("Turn it off again", "off"))),
-        // It was off before: there is nothing to keep on.
-        _ if f.feature.is_clean_up => ("Cleaning up ", "", None),
-        _ => ("", " is turning off", Some(("Keep it on", "on"))),
+        State::TurningOn => ("", " is turning on", ("Turn it off again", "off")),
+        _ if f.feature.is_clean_up => ("Cleaning up ", "", (back_on(f), "on")),
+        _ => ("", " is turning off", (back_on(f), "on")),
     };
     let name = f.feature.name.clone();
     let may_go_back = may_change && f.dynamic && f.kept_until.is_none();
-    let back = back.filter(|_| may_go_back).map(|(summary, to)| change(summary, to, name.clone()));
+    let back = may_go_back.then(|| change(back.0, back.1, name.clone()));
     let count = format!("step {} of {}", at + 1, steps.len());
     let rows: Vec<_> = steps.iter().enumerate().map(|(n, s)| step(n + 1, s)).collect();
     Some(
