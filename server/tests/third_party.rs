@@ -111,7 +111,7 @@ impl World {
     async fn rounds(&mut self) {
         for _ in 0..5 {
             self.at += jiff::SignedDuration::from_secs(1);
-            self.runner.tick(self.at).await.unwrap();
+            assert_eq!(self.runner.tick(self.at).await.unwrap().failed, []);
         }
     }
 

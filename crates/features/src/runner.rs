@@ -40,6 +40,8 @@ pub struct Tick {
     pub live: usize,
     /// Transitions that ended: name and state in words.
     pub finished: Vec<Feature>,
+    /// Features that could not go on, by name; the next call tries again. The rest of the call is as without them.
+    pub failed: Vec<StoreError>,
 }
 
 /// Deletions that one call of [`Runner::tick`] may still begin.
@@ -92,11 +94,10 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
     }
 
     /// Reads what is stored, sets the gates, announces this process, and carries on the transitions it leads as far as
-    /// they go. What keeps one feature from going on keeps no other, and no duty.
+    /// they go. What keeps one feature from going on keeps no other, and no duty: it is in [`Tick::failed`].
     ///
     /// # Errors
-    /// When the store does not answer, or the first of the features that could not go on, by name; the next call tries
-    /// again.
+    /// When the store does not answer at all; the next call tries again.
     pub async fn tick(&self, now: Timestamp) -> Result<Tick, StoreError> {
         let mut finished = Vec::new();
         let mut stored = self.stored(now).await?;
@@ -112,13 +113,20 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             let mut changed = false;
             for s in &stored {
                 let mut next = s.feature.clone();
-                if next.registered.is_some() {
-                    // Every process does this, each by its own clock: the first that finds reports expired writes.
-                    changed |= next.settle(now) && self.store.settle_feature(s.rv, &next.name, now).await?;
+                if failed.iter().any(|(name, _)| *name == next.name) {
                     continue;
                 }
-                let has_failed = failed.iter().any(|(name, _)| *name == next.name);
-                if has_failed || leading(&next.name, &live) != Some(self.id.as_str()) {
+                if next.registered.is_some() {
+                    // Every process does this, each by its own clock: the first that finds reports expired writes.
+                    if next.settle(now) {
+                        match self.store.settle_feature(s.rv, &next.name, now).await {
+                            Ok(is_settled) => changed |= is_settled,
+                            Err(e) => failed.push((next.name, e)),
+                        }
+                    }
+                    continue;
+                }
+                if leading(&next.name, &live) != Some(self.id.as_str()) {
                     continue;
                 }
                 match self.carry_on((&mut next, s.rv), &live, &mut cleans, now).await {
@@ -134,8 +142,13 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
                         continue;
                     }
                 }
-                if self.store.write_feature(s.rv, &next, now).await? && !next.state.is_transition() {
-                    finished.push(next);
+                match self.store.write_feature(s.rv, &next, now).await {
+                    Ok(true) if !next.state.is_transition() => finished.push(next),
+                    Ok(_) => {}
+                    Err(e) => {
+                        failed.push((next.name, e));
+                        continue;
+                    }
                 }
                 changed = true;
             }
@@ -148,11 +161,12 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
             let holder = leader(duty.name(), live.iter().map(|p| p.id.as_str()));
             duty.set(holder == Some(self.id.as_str()));
         }
-        self.settle_elsewhere(&live, now).await?;
-        if let Some((name, e)) = failed.into_iter().next() {
-            return Err(e.of(&name));
+        if let Err(e) = self.settle_elsewhere(&live, now).await {
+            failed.push(("features of other organisations".into(), e));
         }
-        Ok(Tick { features: stored.into_iter().map(|s| s.feature).collect(), live: live.len(), finished })
+        let failed = failed.into_iter().map(|(name, e)| e.of(&name)).collect();
+        let features = stored.into_iter().map(|s| s.feature).collect();
+        Ok(Tick { features, live: live.len(), finished, failed })
     }
 
     /// Carries on transitions in other organisations whose processes report no more. One process does it for all.

@@ -103,12 +103,16 @@ fn what_keeps_one_feature_from_going_on_keeps_no_other() {
     for name in ["domain-connect-apply", "doh-server", "open-tools"] {
         w.store.desire(name, Some(false));
     }
-    let mut failed = Vec::new();
+    let (mut failed, mut finished) = (Vec::new(), BTreeSet::new());
     for _ in 0..5 {
         w.now += SignedDuration::from_secs(1);
-        failed.extend(now_or_never(w.members[0].runner.tick(w.now)).err().map(|e| e.to_string()));
+        let tick = now_or_never(w.members[0].runner.tick(w.now)).unwrap();
+        assert_eq!((tick.features.len(), tick.live), (FEATURES.len(), 1), "metrics of all are exported");
+        failed.extend(tick.failed.iter().map(ToString::to_string));
+        finished.extend(tick.finished.into_iter().map(|f| f.name));
     }
     assert!(!failed.is_empty() && failed.iter().all(|e| e.contains("domain-connect-apply: ")), "{failed:?}");
+    assert!(finished.iter().eq(["doh-server", "open-tools"]), "{finished:?}");
     assert_eq!((w.state("doh-server"), w.state("open-tools")), (State::Off, State::Off));
     assert_eq!(w.state("domain-connect-apply"), State::TurningOff);
     assert!(duty.is_held());

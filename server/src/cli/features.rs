@@ -178,11 +178,15 @@ async fn one(store: &dyn Store, name: &str) -> Result<FeatureView> {
 
 /// Carries transitions on until the server stops, and says so in logs and metrics.
 pub(super) async fn keep_going(runner: Runner<dyn Store>, stop: CancellationToken) {
+    // Logged once for each outage.
     let mut failing = false;
     loop {
         match runner.tick(Timestamp::now()).await {
             Ok(tick) => {
-                failing = false;
+                if let Some(e) = tick.failed.first().filter(|_| !failing) {
+                    tracing::warn!(error = %e, "a feature could not go on; trying again");
+                }
+                failing = !tick.failed.is_empty();
                 for f in &tick.finished {
                     tracing::info!(feature = f.name, state = f.state.as_str(), "a feature changed its state");
                 }
@@ -199,7 +203,6 @@ pub(super) async fn keep_going(runner: Runner<dyn Store>, stop: CancellationToke
                 metrics::gauge!("domainscope_processes_live").set(tick.live as f64);
             }
             Err(e) => {
-                // Logged once for each outage.
                 if !failing {
                     tracing::warn!(error = %e, "the state of features could not be read or written; trying again");
                 }

@@ -31,7 +31,7 @@ impl World {
     async fn rounds(&mut self) {
         for _ in 0..5 {
             self.at += SignedDuration::from_secs(1);
-            self.runner.tick(self.at).await.unwrap();
+            assert_eq!(self.runner.tick(self.at).await.unwrap().failed, []);
         }
     }
 

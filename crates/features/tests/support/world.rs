@@ -49,7 +49,7 @@ impl World {
     }
 
     pub fn tick(&self, at: usize) {
-        now_or_never(self.members[at].runner.tick(self.now)).unwrap();
+        assert_eq!(now_or_never(self.members[at].runner.tick(self.now)).unwrap().failed, []);
     }
 
     pub fn tick_all(&mut self) {

@@ -41,7 +41,8 @@ pub async fn rounds(all: &[&Process], at: &mut Timestamp) {
     for _ in 0..4 {
         *at += SignedDuration::from_secs(1);
         for p in all {
-            p.runner.tick(*at).await.unwrap();
+            let tick = p.runner.tick(*at).await.unwrap();
+            assert_eq!(tick.failed, []);
         }
     }
 }

@@ -108,7 +108,7 @@ impl Member {
     }
 
     async fn tick(&self, at: Timestamp) {
-        self.runner.tick(at).await.unwrap();
+        assert_eq!(self.runner.tick(at).await.unwrap().failed, []);
     }
 }
 
