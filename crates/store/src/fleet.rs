@@ -104,6 +104,25 @@ pub struct Agent {
     pub draining: bool,
 }
 
+/// The part of [`Agent`] that a request of the agent itself changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentReport {
+    /// Its identity.
+    pub id: String,
+    /// Version of its program.
+    pub version: String,
+    /// The version of the protocol it speaks.
+    pub protocol: u32,
+    /// When the request came.
+    pub seen_at: Timestamp,
+    /// The time of its last short request, in milliseconds; `None`: as reported before.
+    pub latency_ms: Option<u32>,
+    /// Questions it works on.
+    pub running: u32,
+    /// True when it is about to stop.
+    pub draining: bool,
+}
+
 /// What became of a request to join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JoinOutcome {
@@ -176,8 +195,9 @@ pub trait FleetStore: Send + Sync + 'static {
     async fn agents(&self) -> Result<Vec<Agent>>;
     /// The agent with an identity.
     async fn agent(&self, id: &str) -> Result<Option<Agent>>;
-    /// Writes what an agent reports, if `stamp` is newer than that of its last request; false when it is not.
-    async fn agent_seen(&self, agent: &Agent, stamp: i64) -> Result<bool>;
+    /// Writes what an agent reports, if `stamp` is newer than that of its last request; false when it is not. The rest of
+    /// the agent stays as others wrote it.
+    async fn agent_seen(&self, report: &AgentReport, stamp: i64) -> Result<bool>;
     /// The same where an agent reports nothing about itself: what it reported meanwhile stays.
     async fn agent_heard(&self, id: &str, stamp: i64, now: Timestamp) -> Result<bool>;
     /// Notes that an answer of an agent was accepted for the first time.
@@ -207,6 +227,20 @@ pub trait FleetStore: Send + Sync + 'static {
     async fn end_agent_work(&self, id: &str, now: Timestamp) -> Result<()>;
     /// Questions of each agent that wait or run: identity and number.
     async fn agent_queues(&self, now: Timestamp) -> Result<Vec<(String, u64)>>;
+}
+
+impl Agent {
+    /// The agent after a report of its own.
+    fn with(mut self, report: &AgentReport) -> Agent {
+        let AgentReport { id: _, version, protocol, seen_at, latency_ms, running, draining } = report.clone();
+        (self.version, self.protocol, self.seen_at) = (version, protocol, seen_at);
+        (self.running, self.draining) = (running, draining);
+        if let Some(ms) = latency_ms {
+            self.latency_ms = Some(ms);
+            self.latency.note(seen_at, ms);
+        }
+        self
+    }
 }
 
 const AGENT: &str = "json, seen_at";
@@ -289,10 +323,16 @@ impl FleetStore for Database {
         agent(&self.db, id).await
     }
 
-    async fn agent_seen(&self, agent: &Agent, stamp: i64) -> Result<bool> {
-        let sql = "UPDATE agents SET version = $2, seen_at = $3, json = $4 WHERE id = $1 AND version < $2";
-        let values = args![agent.id.as_str(), stamp, micros(agent.seen_at), json(agent)?];
-        Ok(self.db.write(sql, values).await? == 1)
+    async fn agent_seen(&self, report: &AgentReport, stamp: i64) -> Result<bool> {
+        let mut tx = self.db.begin().await?;
+        let lock = self.db.for_update();
+        let sql = format!("SELECT {AGENT} FROM agents WHERE id = $1 AND version < $2{lock}");
+        let Some(row) = tx.row(sql, args![report.id.as_str(), stamp]).await? else { return Ok(false) };
+        let agent = read_agent(&row)?.with(report);
+        let sql = "UPDATE agents SET version = $2, seen_at = $3, json = $4 WHERE id = $1";
+        tx.execute(sql, args![agent.id.as_str(), stamp, micros(agent.seen_at), json(&agent)?]).await?;
+        tx.commit().await?;
+        Ok(true)
     }
 
     async fn agent_heard(&self, id: &str, stamp: i64, now: Timestamp) -> Result<bool> {

@@ -50,7 +50,7 @@ pub use api::*;
 pub use claims::{ClaimStore, ClaimWrite, StoredClaim};
 pub use features::{FeatureReportWrite, FeatureRows, FeatureWrite, StoredFeature};
 pub use fleet::{
-    AGENTS_MAX, Agent, ClaimsUsed, ClusterClaimWrite, FleetStore, IdentityRule, JoinOutcome,
+    AGENTS_MAX, Agent, AgentReport, ClaimsUsed, ClusterClaimWrite, FleetStore, IdentityRule, JoinOutcome,
     StoredClusterClaim, WorkState,
 };
 pub use job::{Job, JobKind, JobPhase, JobPolicy, JobState, LeasedJob, Priority, QueueStats};

@@ -322,7 +322,15 @@ async fn an_agent_that_was_not_heard_of_for_three_polls_is_offline() {
     assert_eq!(state(50).await, [service::AgentState::Offline]);
     // One that said that it stops has stopped; that is no fault.
     let fra = site.scanner.store.agent("fra-1").await.unwrap().unwrap();
-    let drains = store::Agent { draining: true, ..fra };
+    let drains = store::AgentReport {
+        id: fra.id,
+        version: fra.version,
+        protocol: fra.protocol,
+        seen_at: fra.seen_at,
+        latency_ms: None,
+        running: 0,
+        draining: true,
+    };
     assert!(site.scanner.store.agent_seen(&drains, stamp()).await.unwrap());
     assert_eq!(state(30).await, [service::AgentState::Draining]);
     assert_eq!(state(50).await, [service::AgentState::Stopped]);

@@ -13,7 +13,7 @@ use monitor::{Clock, Hub, Policy, Scanner, SecondPlace};
 use server::settings::EngineArgs;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use store::{Agent, NewItem, Store};
+use store::{Agent, AgentReport, NewItem, Store};
 
 pub const NAMES: [&str; 4] = ["plain.example", "signed.example", "load-00001.example", "load-00002.example"];
 
@@ -258,8 +258,17 @@ impl PointOfPresence {
 
     /// Its poll: it is online.
     pub async fn polls(&self, w: &World) {
-        let agent = Agent { seen_at: w.clock.now(), ..self.agent.clone() };
-        assert!(w.store.agent_seen(&agent, self.stamp.fetch_add(1, Ordering::SeqCst)).await.unwrap());
+        let agent = self.agent.clone();
+        let report = AgentReport {
+            id: agent.id,
+            version: agent.version,
+            protocol: agent.protocol,
+            seen_at: w.clock.now(),
+            latency_ms: agent.latency_ms,
+            running: agent.running,
+            draining: agent.draining,
+        };
+        assert!(w.store.agent_seen(&report, self.stamp.fetch_add(1, Ordering::SeqCst)).await.unwrap());
     }
 }
 

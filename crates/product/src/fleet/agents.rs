@@ -13,7 +13,7 @@ use monitor::Clock;
 use service::{AgentState, ApiError, ApiResult};
 use std::sync::LazyLock;
 use std::time::Duration;
-use store::{Agent, Store, WorkState};
+use store::{Agent, AgentReport, Store, WorkState};
 use tokio::sync::Notify;
 
 /// The feature that guards points of presence.
@@ -128,19 +128,14 @@ impl Services {
         let _use = self.fleet_is_on()?;
         let poll: Poll = read(signed.request.body)?;
         let now = self.now();
-        let mut latency = agent.latency.clone();
-        if let Some(ms) = poll.latency_ms {
-            latency.note(now, ms);
-        }
-        let seen = Agent {
-            latency,
+        let seen = AgentReport {
+            id: agent.id,
             version: poll.version.chars().filter(|c| !c.is_control()).take(40).collect(),
             protocol: poll.protocol.min(PROTOCOL),
             seen_at: now,
-            latency_ms: poll.latency_ms.or(agent.latency_ms),
+            latency_ms: poll.latency_ms,
             running: poll.running,
             draining: poll.draining,
-            ..agent
         };
         newest(self.store().agent_seen(&seen, signed.request.stamp).await.map_err(unavailable)?)?;
         let turn = Turn::begin(&seen.id);

@@ -7,7 +7,8 @@ use jiff::SignedDuration;
 use model::account::Actor;
 use model::ids::LogPosition;
 use store::{
-    ClaimsUsed, ClusterClaimWrite, Error, IdentityRule, JoinOutcome, Store, StoredClusterClaim, WorkState,
+    AgentReport, ClaimsUsed, ClusterClaimWrite, Error, IdentityRule, JoinOutcome, Store, StoredClusterClaim,
+    WorkState,
 };
 
 async fn put(
@@ -24,6 +25,19 @@ async fn put(
         dry_run: false,
     };
     s.write_cluster_claim(&Actor::system(), &write, now()).await
+}
+
+/// What an agent reports of itself.
+fn report(id: &str, draining: bool) -> AgentReport {
+    AgentReport {
+        id: id.into(),
+        version: "0.1.0".into(),
+        protocol: 1,
+        seen_at: now(),
+        latency_ms: None,
+        running: 0,
+        draining,
+    }
 }
 
 async fn token(s: &dyn Store, hash: &str) {
@@ -101,12 +115,11 @@ pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) 
     assert_eq!(other.agent("fra-1").await.unwrap().unwrap().id, "fra-1");
     assert_eq!(other.agent("fra-2").await.unwrap(), None);
     // A stamp counts once.
-    assert!(s.agent_seen(&agent("fra-1"), 7).await.unwrap());
-    assert!(!other.agent_seen(&agent("fra-1"), 7).await.unwrap());
-    assert!(!s.agent_seen(&agent("fra-9"), 8).await.unwrap());
+    assert!(s.agent_seen(&report("fra-1", false), 7).await.unwrap());
+    assert!(!other.agent_seen(&report("fra-1", false), 7).await.unwrap());
+    assert!(!s.agent_seen(&report("fra-9", false), 8).await.unwrap());
     // An answer says that the agent lives, and leaves what it reported of itself.
-    let drains = store::Agent { draining: true, ..agent("fra-1") };
-    assert!(s.agent_seen(&drains, 8).await.unwrap());
+    assert!(s.agent_seen(&report("fra-1", true), 8).await.unwrap());
     assert!(other.agent_heard("fra-1", 9, later(1)).await.unwrap());
     assert!(
         !other.agent_heard("fra-1", 9, later(2)).await.unwrap()
@@ -120,7 +133,32 @@ pub async fn a_token_makes_one_member_and_answers_are_taken_once(place: &Place) 
     s.agent_answered("x", later(1)).await.unwrap();
     let found = s.agent("fra-1").await.unwrap().unwrap();
     assert_eq!((found.draining, found.first_answer_at), (true, Some(later(1))));
-    assert!(s.agent_seen(&agent("fra-1"), 10).await.unwrap());
+    // A report leaves what is not its own.
+    let joined = agent("fra-1");
+    let newer = AgentReport { version: "0.2.0".into(), latency_ms: Some(12), ..report("fra-1", false) };
+    assert!(s.agent_seen(&newer, 10).await.unwrap());
+    let found = s.agent("fra-1").await.unwrap().unwrap();
+    assert_eq!(
+        (found.first_answer_at, &found.version, found.draining),
+        (Some(later(1)), &newer.version, false)
+    );
+    assert_eq!((&found.region, &found.key, found.joined_at), (&joined.region, &joined.key, joined.joined_at));
+    assert!(s.agent_seen(&report("fra-1", false), 11).await.unwrap());
+    let kept = s.agent("fra-1").await.unwrap().unwrap();
+    assert_eq!((kept.latency_ms, kept.latency), (Some(12), found.latency), "reported before");
+    // Polls and first answers at the same time, on two replicas.
+    for n in 0..10 {
+        let id = format!("race-{n}");
+        token(&*s, &id).await;
+        let joined = store::Agent { key: id.clone(), ..agent(&id) };
+        assert_eq!(s.join_agent(&id, &joined, later(1)).await.unwrap(), JoinOutcome::Joined);
+        let drains = report(&id, true);
+        let (seen, answered) = tokio::join!(s.agent_seen(&drains, 7), other.agent_answered(&id, later(1)));
+        assert!(seen.unwrap() && answered.is_ok());
+        let found = s.agent(&id).await.unwrap().unwrap();
+        assert_eq!((found.draining, found.first_answer_at), (true, Some(later(1))), "{id}");
+        assert!(s.revoke_agent(&Actor::system(), &id, later(1)).await.unwrap());
+    }
     // Asked on one replica, taken and answered on the other.
     s.ask_agent("fra-1", "q1", "question", later(2)).await.unwrap();
     assert_eq!(s.agent_queues(now()).await.unwrap(), [("fra-1".to_string(), 1)]);
