@@ -117,6 +117,8 @@ pub struct DomainRow {
     outcome: Option<&'static str>,
     last_change_at: Option<Timestamp>,
     last_dns_change_at: Option<Timestamp>,
+    /// How many changes wait for a second scan that confirms them; no events yet.
+    confirming: u64,
     /// The end of the certificate that ends first among its host names; `null` where none was seen.
     certificate_ends: Option<Timestamp>,
     #[schema(value_type = Option<String>)]
@@ -142,6 +144,7 @@ impl From<Row> for DomainRow {
             outcome: r.outcome.map(model::registration::Outcome::as_str),
             last_change_at: r.last_change_at,
             last_dns_change_at: r.last_dns_change_at,
+            confirming: r.confirming as u64,
             certificate_ends: r.certificate_ends,
             modified: r.modified,
             last_scan_at: r.last_scan_at,

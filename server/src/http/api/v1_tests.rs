@@ -25,13 +25,15 @@ fn row() -> Value {
     json!({
         "name": "q7.io", "unicode": "q7.io", "ownership": "watched", "tags": [], "expires": null,
         "expires_by_hand": false, "auto_renew": null, "registrar": null, "provider": null, "status": unscanned,
-        "outcome": null, "last_change_at": null, "last_dns_change_at": null, "certificate_ends": null, "modified": null, "last_scan_at": null,
+        "outcome": null, "last_change_at": null, "last_dns_change_at": null, "confirming": 0, "certificate_ends": null, "modified": null, "last_scan_at": null,
         "registered_read_at": null, "error": null
     })
 }
 
 #[test]
 fn a_page_of_domains_keeps_its_keys() {
+    let confirming = Row { confirming: 2, ..Row::of(&item(), "q7.io".into(), None) };
+    assert_eq!(json::<DomainRow>(confirming)["confirming"], 2);
     let page = Page {
         rows: vec![Row::of(&item(), "q7.io".into(), None)],
         total: 1,
