@@ -267,7 +267,7 @@ async fn feature_off(site: &Site, objects: usize) {
     turning.await.expect("it ends");
     println!("{FEATURE} turned off over {objects} objects in {:.2} s", began.elapsed().as_secs_f64());
     report("meanwhile", meanwhile);
-    assert_eq!(store.left("connect-links").await.expect("counts").count, 0);
+    assert_eq!(store.remaining("connect-links").await.expect("counts").count, 0);
 }
 
 #[tokio::main]

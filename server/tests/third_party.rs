@@ -170,9 +170,9 @@ async fn networks_are_asked_while_their_feature_is_on_and_leave_nothing() {
         assert!(over.sentence().contains("3 measurements of today are used up"), "{}", over.sentence());
 
         let store = w.services.scanner.store.clone();
-        assert_eq!(store.left("third-party-usage").await.unwrap().count, 2);
+        assert_eq!(store.remaining("third-party-usage").await.unwrap().count, 2);
         w.turn(false).await;
-        assert_eq!(store.left("third-party-usage").await.unwrap().count, 0, "nothing is left");
+        assert_eq!(store.remaining("third-party-usage").await.unwrap().count, 0, "nothing is left");
         assert!(w.look("www.plain.example", "").await.answers.is_empty());
     }
 }

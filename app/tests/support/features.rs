@@ -5,7 +5,7 @@ use super::now;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use model::ids::{Caller, LogPosition};
-use service::lifecycle::{Declared, FEATURES, Feature, Left, Stage, State, Task};
+use service::lifecycle::{Declared, FEATURES, Feature, Remaining, Stage, State, Task};
 use service::{
     ApiResult, FeatureBackend, FeatureDraft, FeatureReport, FeatureTask, FeatureUse, FeatureView,
     FeaturesReport,
@@ -39,7 +39,7 @@ fn view(name: &str, state: State, desired: Option<bool>) -> FeatureView {
 
 fn left(task: Task, names: &[&str]) -> FeatureTask {
     let names: Vec<String> = names.iter().map(|n| (*n).to_string()).collect();
-    FeatureTask { task, left: Left { count: names.len() as u64, names }, uncounted: None }
+    FeatureTask { task, left: Remaining { count: names.len() as u64, names }, uncounted: None }
 }
 
 #[async_trait]
@@ -54,7 +54,7 @@ impl FeatureBackend for Sample {
         turning.feature.changed_at = now() - SignedDuration::from_secs(638);
         turning.feature.cleared_at = Some(now() - SignedDuration::from_secs(600));
         turning.feature.desired = None;
-        turning.feature.ask(Some(false), "DNS operations", now() - SignedDuration::from_secs(640));
+        turning.feature.set_desired(Some(false), "DNS operations", now() - SignedDuration::from_secs(640));
         let mut waiting = view("third-party-vantages", State::TurningOn, Some(true));
         waiting.uses[1].used = Some(false);
         waiting.uses[1].is_fixed = true;

@@ -7,7 +7,7 @@ use crate::cluster::Cluster;
 use crate::hold::{Hold, Holder};
 use crate::process::Process;
 use crate::world::{KEY, Place, World};
-use ::features::{FEATURES, Feature, Left, Spec, State, Task, leader};
+use ::features::{FEATURES, Feature, Remaining, Spec, State, Task, leader};
 use jiff::Timestamp;
 use model::configure::{ServiceKind, ServiceSpec, StoredService};
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,10 +191,10 @@ impl<'a> Walk<'a> {
         all
     }
 
-    async fn left(&self) -> BTreeMap<String, Left> {
+    async fn remaining(&self) -> BTreeMap<String, Remaining> {
         let mut all = BTreeMap::new();
         for task in self.tasks() {
-            all.insert(task.data().to_string(), self.store.left(task.data()).await.unwrap());
+            all.insert(task.data().to_string(), self.store.remaining(task.data()).await.unwrap());
         }
         all
     }
@@ -231,14 +231,14 @@ impl<'a> Walk<'a> {
         for task in &tasks {
             use_it(&*self.store, task.data()).await;
         }
-        let before = self.left().await;
+        let before = self.remaining().await;
         let holder = self.user().await;
         self.turn("off");
         self.until("turning off", |f| f.state == State::TurningOff).await;
         self.kill(true).await;
         self.announced(2).await;
         self.until("off waits for uses", |f| f.state == State::TurningOff).await;
-        assert_eq!(self.left().await, before, "nothing is deleted in use");
+        assert_eq!(self.remaining().await, before, "nothing is deleted in use");
         let mut holder = holder;
         if self.group.iter().any(is_waiting) {
             holder.end().await;
@@ -254,7 +254,7 @@ impl<'a> Walk<'a> {
             self.announced(1).await;
             for task in &tasks {
                 if let Task::WaitUntilGone { data } = task {
-                    assert_eq!(self.store.left(data).await.unwrap().count, 1, "{data}");
+                    assert_eq!(self.store.remaining(data).await.unwrap().count, 1, "{data}");
                     remove_it(&*self.store, data).await;
                 }
             }
@@ -270,7 +270,7 @@ impl<'a> Walk<'a> {
         }
         holder.end().await;
         self.until("off", |f| f.state == State::Off && f.tasks.is_empty()).await;
-        for (data, left) in self.left().await {
+        for (data, left) in self.remaining().await {
             assert_eq!(left.count, 0, "{data}: {left:?}");
         }
         self.staff().await;

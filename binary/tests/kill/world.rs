@@ -53,7 +53,7 @@ impl Place {
 
 /// What is stored of a domain.
 #[derive(Debug, PartialEq, Eq)]
-struct Left {
+struct Remaining {
     /// Kept states and events.
     counts: (u64, u64),
     /// Its status, and the parts that could not be read.
@@ -70,7 +70,7 @@ struct Left {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// What is stored of every domain.
-    domains: BTreeMap<String, Left>,
+    domains: BTreeMap<String, Remaining>,
     /// Messages that were delivered.
     delivered: usize,
     /// Messages that were not, or not yet.
@@ -233,7 +233,7 @@ impl World {
                 checks += usize::from(jobs.iter().any(|j| matches!(j.phase, JobPhase::Waiting { .. })));
             }
             let claim = claim.map(|c| c.claim.standing());
-            let left = Left { counts, status: item.status.kind, error: row.error, events, claim };
+            let left = Remaining { counts, status: item.status.kind, error: row.error, events, claim };
             domains.insert(name.to_string(), left);
             let jobs = store.job_states(JobKind::Scan, vec![name.to_string()]).await.unwrap();
             // The scan and its worker read the clock one after the other.

@@ -1,4 +1,4 @@
-//! What code asks before it does something that a feature guards.
+//! Gates that code passes before it does something that a feature guards.
 
 use crate::machine::Feature;
 use crate::runner::LIVE_SECONDS;
@@ -24,7 +24,7 @@ struct Inner {
 #[derive(Debug)]
 struct Gate {
     open: AtomicBool,
-    /// What is asked for, as it was read last: a closed gate that is wanted will open.
+    /// The desired value as it was read last: a closed gate that is wanted will open.
     wanted: AtomicBool,
     /// Uses in progress.
     uses: AtomicUsize,
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(refused(&gates), Some(Closed::Off));
         gates.outdate();
         assert_eq!(refused(&gates), Some(Closed::NotNow), "it may be on meanwhile");
-        // Asked for again, not begun yet.
+        // DesiredBy for again, not begun yet.
         feature.desired = Some(true);
         read(&gates, &feature);
         assert_eq!(refused(&gates), Some(Closed::NotNow));

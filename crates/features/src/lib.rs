@@ -20,14 +20,14 @@ mod version;
 pub use duty::Duty;
 pub use gates::{Closed, Gates, Use};
 pub use leader::leader;
-pub use machine::{Asked, Done, Feature, Report, State, Step, step};
+pub use machine::{DesiredBy, Done, Feature, Report, State, Step, step};
 pub use registered::{
-    Declared, NameError, REGISTERED_MAX, REPORT_SECONDS, REPORTERS_MAX, Registered, Reported, ReportedLeft,
-    ReportedUse, check_name, is_registered_name,
+    Declared, NameError, REGISTERED_MAX, REPORT_SECONDS, REPORTERS_MAX, Registered, Reported,
+    ReportedRemaining, ReportedUse, check_name, is_registered_name,
 };
 pub use runner::{LIVE_SECONDS, Runner, SKEW_SECONDS, Tick};
 pub use safety::{Earlier, downgrade_blocker, upgrade_blocker};
 pub use steps::{Phase, Progress, TransitionStep, steps};
-pub use store::{FeatureStore, Left, Process, StoreError, Stored, leading};
+pub use store::{FeatureStore, Process, Remaining, StoreError, Stored, leading};
 pub use table::{FEATURES, Spec, Stage, Task, alerts, spec};
 pub use version::kept_until;

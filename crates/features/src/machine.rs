@@ -5,7 +5,7 @@ use crate::table::{Spec, Stage, Task};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What is true of a feature.
+/// The state of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
     /// In use in every live process.
@@ -55,9 +55,9 @@ pub struct Done {
     pub at: Timestamp,
 }
 
-/// Who asked for what is desired.
+/// Who set the desired value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct DesiredBy {
     /// The name of the person or token.
     pub by: String,
     /// When.
@@ -69,11 +69,11 @@ pub struct Asked {
 pub struct Feature {
     /// Its name.
     pub name: String,
-    /// What is asked for; `None`: the default.
+    /// The desired value; `None`: the default.
     pub desired: Option<bool>,
-    /// Who asked for that; `None`: nobody yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    /// Who set that; `None`: not set yet.
+    #[serde(rename = "asked", default, skip_serializing_if = "Option::is_none")]
+    pub desired_by: Option<DesiredBy>,
     /// Whether it is on by default.
     pub default: bool,
     /// How settled it is.
@@ -82,7 +82,7 @@ pub struct Feature {
     pub since: String,
     /// The newest version of the program that knew it.
     pub known_by: String,
-    /// What is true.
+    /// The state.
     pub state: State,
     /// Tasks of the transition that are not done, in order.
     pub tasks: Vec<Task>,
@@ -97,7 +97,7 @@ pub struct Feature {
     /// True while it turns off to delete what is left of it: it was off before, and was not asked to turn off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_clean_up: bool,
-    /// What a third party reports; `None`: a feature of this program.
+    /// Reports of a third party; `None`: a feature of this program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registered: Option<Registered>,
 }
@@ -108,7 +108,7 @@ impl Feature {
         Feature {
             name: spec.name.into(),
             desired: None,
-            asked: None,
+            desired_by: None,
             default: spec.default,
             stage: spec.stage,
             since: spec.since.into(),
@@ -123,16 +123,16 @@ impl Feature {
         }
     }
 
-    /// What is asked for, or else the default.
+    /// Returns the desired value, or else the default.
     pub fn is_wanted(&self) -> bool {
         self.desired.unwrap_or(self.default)
     }
 
-    /// Asks for a value; nothing changes when it is asked for already.
-    pub fn ask(&mut self, desired: Option<bool>, by: &str, now: Timestamp) {
+    /// Sets the desired value; nothing changes when it is set already.
+    pub fn set_desired(&mut self, desired: Option<bool>, by: &str, now: Timestamp) {
         if self.desired != desired {
             self.desired = desired;
-            self.asked = Some(Asked { by: by.into(), at: now });
+            self.desired_by = Some(DesiredBy { by: by.into(), at: now });
         }
     }
 
@@ -190,7 +190,7 @@ impl Feature {
     }
 }
 
-/// What one live process reports about a feature.
+/// The report of one live process about a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report<'a> {
     /// The process.
@@ -199,7 +199,7 @@ pub struct Report<'a> {
     pub used: bool,
 }
 
-/// What comes next.
+/// The next step of a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Nothing is to be done.

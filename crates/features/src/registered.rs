@@ -5,7 +5,7 @@
 //! and nothing is left.
 
 use crate::machine::{Feature, Report, State, Step, step};
-use crate::store::Left;
+use crate::store::Remaining;
 use crate::table::{Stage, Task};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub const REPORTERS_MAX: usize = 100;
 /// Suffixes of names that are ours, or not for others.
 const RESERVED: [&str; 4] = ["datumapis.com", "k8s.io", "kubernetes.io", "sigs.k8s.io"];
 
-/// What a third party declares.
+/// The declaration of a third party.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Declared {
     /// Whether it is on when nothing is asked for.
@@ -30,7 +30,7 @@ pub struct Declared {
     pub stage: Stage,
     /// The version of the third party's program that it came with.
     pub version: String,
-    /// What it offers, in a few words.
+    /// Its purpose, in a few words.
     pub title: String,
     /// Whether it may be turned on and off while its processes run; else flags of its own program set it.
     #[serde(default = "is_dynamic")]
@@ -41,7 +41,7 @@ fn is_dynamic() -> bool {
     true
 }
 
-/// What one process of a third party reported.
+/// The report of one process of a third party.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedUse {
     /// The process.
@@ -54,13 +54,13 @@ pub struct ReportedUse {
     pub seen_at: Timestamp,
 }
 
-/// What a third party still stores.
+/// Data that a third party still stores.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReportedLeft {
+pub struct ReportedRemaining {
     /// Of which data, in its own words.
     pub data: String,
     /// How much, with some names.
-    pub left: Left,
+    pub left: Remaining,
 }
 
 /// A report may be of a later time than `now`: of another process of this program, or of before the clock was set back.
@@ -71,7 +71,7 @@ fn is_live(reported: &ReportedUse, now: Timestamp) -> bool {
 /// The part of a [`Feature`] that only registered ones have.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registered {
-    /// What it offers, in a few words.
+    /// Its purpose, in a few words.
     pub title: String,
     /// Who registered it: the name of the person or token.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -81,8 +81,8 @@ pub struct Registered {
     pub by_flag_only: bool,
     /// The last report of each process, by name.
     pub uses: Vec<ReportedUse>,
-    /// What is stored, as it was reported last.
-    pub leftovers: Vec<ReportedLeft>,
+    /// Stored data, as reported last.
+    pub leftovers: Vec<ReportedRemaining>,
 }
 
 impl Registered {
@@ -91,8 +91,8 @@ impl Registered {
         self.uses.iter().filter(move |u| is_live(u, now))
     }
 
-    /// What is left of data, as reported.
-    pub fn left(&self, data: &str) -> Left {
+    /// Returns how much of the data is left, as reported.
+    pub fn remaining(&self, data: &str) -> Remaining {
         let found = self.leftovers.iter().find(|l| l.data == data);
         found.map(|l| l.left.clone()).unwrap_or_default()
     }
@@ -165,7 +165,7 @@ impl Feature {
         let mut feature = Feature {
             name: name.into(),
             desired: None,
-            asked: None,
+            desired_by: None,
             default: false,
             stage: Stage::Alpha,
             since: String::new(),
@@ -196,7 +196,7 @@ impl Feature {
     pub fn report(
         &mut self,
         uses: Vec<ReportedUse>,
-        leftovers: Option<Vec<ReportedLeft>>,
+        leftovers: Option<Vec<ReportedRemaining>>,
         is_whole: bool,
         now: Timestamp,
     ) -> Reported {

@@ -31,7 +31,7 @@ const STEPS_MAX: usize = 16;
 const CLEANS_MAX: u32 = 32;
 const CLEAN_TIME: Duration = Duration::from_secs(3);
 
-/// What one call of [`Runner::tick`] found, for metrics and logs.
+/// The findings of one call of [`Runner::tick`], for metrics and logs.
 #[derive(Debug, Clone, Default)]
 pub struct Tick {
     /// All features as they are now.
@@ -261,7 +261,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         }
         match &next {
             Step::Run(Task::WaitUntilGone { data }) => {
-                let is_gone = !self.store.is_left(data).await?;
+                let is_gone = !self.store.has_remaining(data).await?;
                 if is_gone {
                     feature.task_done(now);
                 }
@@ -283,7 +283,7 @@ impl<S: FeatureStore + ?Sized> Runner<S> {
         }
     }
 
-    /// What is stored, with the features of this version added and brought up to date.
+    /// Reads the stored features, with the features of this version added and brought up to date.
     async fn stored(&self, now: Timestamp) -> Result<Vec<Stored>, StoreError> {
         let mut stored = self.store.features().await?;
         let mut changed = false;

@@ -4,7 +4,7 @@ use crate::machine::{Feature, State};
 use crate::table::Task;
 use jiff::{SignedDuration, Timestamp};
 
-/// What a step does.
+/// The work of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
     /// Processes begin to use it.
@@ -62,7 +62,7 @@ impl Progress {
 /// A step of a transition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransitionStep {
-    /// What it does.
+    /// Its work.
     pub phase: Phase,
     /// How far it is.
     pub progress: Progress,

@@ -1,4 +1,4 @@
-//! What the lifecycle keeps in a store, behind a trait.
+//! The store of the lifecycle, behind a trait.
 
 use crate::leader::leader;
 use crate::machine::Feature;
@@ -72,16 +72,16 @@ pub struct Stored {
     pub feature: Feature,
 }
 
-/// What is left of some data.
+/// The rest of some data: how much there is, with a few names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Left {
+pub struct Remaining {
     /// How many.
     pub count: u64,
     /// The names of some of them.
     pub names: Vec<String>,
 }
 
-/// What the lifecycle needs of the store.
+/// The calls of the lifecycle to the store.
 #[async_trait]
 pub trait FeatureStore: Send + Sync {
     /// All features, by name.
@@ -107,8 +107,8 @@ pub trait FeatureStore: Send + Sync {
     /// Deletes some of the data of a feature while that is turning off at this position; how many. 0 means that none are
     /// left, or that the feature was written since.
     async fn clean(&self, of: (&str, i64), data: &str, now: Timestamp) -> Result<u64, StoreError>;
-    /// What is left of the data.
-    async fn left(&self, data: &str) -> Result<Left, StoreError>;
+    /// Counts the data that is left and names a few.
+    async fn remaining(&self, data: &str) -> Result<Remaining, StoreError>;
     /// Whether any of the data is left, without counting it.
-    async fn is_left(&self, data: &str) -> Result<bool, StoreError>;
+    async fn has_remaining(&self, data: &str) -> Result<bool, StoreError>;
 }

@@ -47,7 +47,7 @@ pub enum Task {
 }
 
 impl Task {
-    /// What the task is about.
+    /// The name of the data that the task is about.
     pub fn data(&self) -> &str {
         match self {
             Task::Clean { data } | Task::WaitUntilGone { data } => data,
@@ -83,9 +83,9 @@ pub struct Spec {
     pub stage: Stage,
     /// The version that it came with.
     pub since: &'static str,
-    /// What it offers, in a few words.
+    /// Its purpose, in a few words.
     pub title: &'static str,
-    /// What is refused while it is off.
+    /// Uses that are refused while it is off.
     pub guards: &'static str,
     /// Whether it may be turned on and off while processes run; else only the flag `--feature` of each process sets it.
     pub dynamic: bool,
@@ -104,7 +104,7 @@ impl Spec {
         is_missing.then(|| self.needs.join(" or "))
     }
 
-    /// What is to be done to turn it off, in order.
+    /// The tasks of turning it off, in order.
     pub fn tasks(&self) -> Vec<Task> {
         let wait = self.waits_for.iter().map(|d| Task::WaitUntilGone { data: (*d).into() });
         wait.chain(self.cleans.iter().map(|d| Task::Clean { data: (*d).into() })).collect()

@@ -5,8 +5,8 @@ mod registered;
 
 use super::{Services, unavailable};
 use ::features::{
-    Closed, Earlier, FEATURES, Feature, LIVE_SECONDS, Left, Process, Registered, SKEW_SECONDS, Spec, State,
-    StoreError, Task, Use, downgrade_blocker, kept_until, leading, spec, upgrade_blocker,
+    Closed, Earlier, FEATURES, Feature, LIVE_SECONDS, Process, Registered, Remaining, SKEW_SECONDS, Spec,
+    State, StoreError, Task, Use, downgrade_blocker, kept_until, leading, spec, upgrade_blocker,
 };
 pub use asking::{ask_feature, clean_feature};
 use async_trait::async_trait;
@@ -34,7 +34,7 @@ fn failed(e: StoreError) -> ApiError {
 }
 
 /// What is left of data, or why that is not known.
-type Counted = Result<Left, &'static str>;
+type Counted = Result<Remaining, &'static str>;
 
 /// What is left of data, each kind read once.
 async fn left<'a>(
@@ -43,7 +43,7 @@ async fn left<'a>(
     data: &str,
 ) -> ApiResult<&'a Counted> {
     if !known.contains_key(data) {
-        let left = match store.left(data).await {
+        let left = match store.remaining(data).await {
             Ok(left) => Ok(left),
             // A task of a newer version: that version counts what is left.
             Err(StoreError::UnknownData(_)) => Err("this version does not know these data"),
@@ -65,7 +65,7 @@ async fn tasks(
     for task in tasks {
         out.push(match left(store, known, task.data()).await?.clone() {
             Ok(left) => FeatureTask { task, left, uncounted: None },
-            Err(why) => FeatureTask { task, left: Left::default(), uncounted: Some(why.into()) },
+            Err(why) => FeatureTask { task, left: Remaining::default(), uncounted: Some(why.into()) },
         });
     }
     Ok(out)
@@ -137,7 +137,7 @@ async fn stored_view(store: &dyn Store, org: OrgId, row: StoredFeature, now: Tim
     }
     let uncounted = |tasks: Vec<Task>| -> Vec<FeatureTask> {
         let why = Some("the database did not respond".to_string());
-        let task = |task| FeatureTask { task, left: Left::default(), uncounted: why.clone() };
+        let task = |task| FeatureTask { task, left: Remaining::default(), uncounted: why.clone() };
         tasks.into_iter().map(task).collect()
     };
     let tasks = (uncounted(row.feature.tasks.clone()), uncounted(off_tasks(&row.feature)));
@@ -176,7 +176,8 @@ fn registered_view(
     now: Timestamp,
 ) -> FeatureView {
     let listed = |tasks: Vec<Task>| -> Vec<FeatureTask> {
-        let task = |task: Task| FeatureTask { left: registered.left(task.data()), task, uncounted: None };
+        let task =
+            |task: Task| FeatureTask { left: registered.remaining(task.data()), task, uncounted: None };
         tasks.into_iter().map(task).collect()
     };
     let uses = registered.live(now).map(|u| FeatureUse {

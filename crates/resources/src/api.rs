@@ -3,7 +3,7 @@
 use crate::access;
 use crate::body::{self, Form};
 use crate::create;
-use crate::delete::{self, Wishes};
+use crate::delete::{self, DeleteOptions};
 use crate::discovery;
 use crate::failure::Failure;
 use crate::kind::{Column, Kind, Verb};
@@ -171,8 +171,8 @@ impl Api {
                     "PUT" => written(c.kind, write::update(&objects, &name, request, options, now).await?),
                     "PATCH" => written(c.kind, write::patch(&objects, &name, request, options, now).await?),
                     "DELETE" => {
-                        let wishes = Wishes::read(request, options)?;
-                        let value = delete::run(&objects, &name, &wishes, now).await?;
+                        let deletion = DeleteOptions::read(request, options)?;
+                        let value = delete::run(&objects, &name, &deletion, now).await?;
                         let columns = (value["kind"] != "Status").then_some(c.kind.columns);
                         Ok(Answer { status: 200, value, columns, warnings: vec![] })
                     }
@@ -241,11 +241,11 @@ async fn delete_all(
     now: Timestamp,
 ) -> Result<Value, Failure> {
     let selector = Selector::read(objects.kind, options.get("labelSelector"), options.get("fieldSelector"))?;
-    let wishes = Wishes::read(request, options)?;
+    let deletion = DeleteOptions::read(request, options)?;
     let all = list::list(objects, &selector, options).await?;
     for object in all["items"].as_array().into_iter().flatten() {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        match delete::run(objects, name, &wishes, now).await {
+        match delete::run(objects, name, &deletion, now).await {
             Err(e) if e.code == 404 => {}
             other => drop(other?),
         }

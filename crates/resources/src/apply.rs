@@ -3,7 +3,7 @@
 use crate::failure::{CAUSES_MAX, Failure, listed};
 use crate::fields::{Path, is_entry, is_map_with, leaves, set, unset, value, words};
 use crate::kind::Kind;
-use crate::managed::{Entry, Sent, entries, sent, write};
+use crate::managed::{Entry, ManagersSent, entries, managers_sent, write};
 use crate::meta::{ANNOTATIONS_MAX, annotations_size, instant};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -18,11 +18,11 @@ const LAST_APPLIED: [&str; 3] =
 /// Notes what a create, update or patch by a manager changed. Entries that the client sent take the place of those there
 /// were: so tools move fields from one manager to another.
 pub(crate) fn updated(old: Option<&Value>, new: &mut Value, manager: &str, now: Timestamp) {
-    let mut list = match (old, sent(new)) {
+    let mut list = match (old, managers_sent(new)) {
         // An object that is created is all its creator's.
-        (None, _) | (_, Sent::Reset) => Vec::new(),
-        (Some(old), Sent::Nothing) => entries(old),
-        (Some(_), Sent::Entries) => entries(new),
+        (None, _) | (_, ManagersSent::Reset) => Vec::new(),
+        (Some(old), ManagersSent::Nothing) => entries(old),
+        (Some(_), ManagersSent::Entries) => entries(new),
     };
     let now_there = leaves(new);
     let changed: BTreeSet<Path> =

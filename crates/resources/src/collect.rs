@@ -7,7 +7,7 @@
 //! <https://kubernetes.io/docs/concepts/architecture/garbage-collection/>
 
 use crate::api::Api;
-use crate::delete::{self, Wishes};
+use crate::delete::{self, DeleteOptions};
 use crate::failure::Failure;
 use crate::kind::Kind;
 use crate::kinds;
@@ -198,13 +198,13 @@ impl<'a> Pass<'a> {
         // Where an owner waits for this object, its own dependents go first, too. Not in a circle, which would never end.
         let in_circle = dependents.iter().any(|d| d.is_deleting && d.waits);
         let policy = if waiting && !dependents.is_empty() && !in_circle { "Foreground" } else { "" };
-        let wishes = Wishes {
+        let deletion = DeleteOptions {
             policy: policy.into(),
             uid: Some(object["metadata"]["uid"].clone()),
             version: Some(object["metadata"]["resourceVersion"].clone()),
             dry_run: false,
         };
-        delete::run(&objects, &linked.name, &wishes, Timestamp::now()).await?;
+        delete::run(&objects, &linked.name, &deletion, Timestamp::now()).await?;
         Ok(1)
     }
 

@@ -10,8 +10,8 @@ use crate::write::{self, TRIES};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// What a client asks of a deletion.
-pub(crate) struct Wishes {
+/// The options of a deletion (Kubernetes `DeleteOptions`), from the query and the body.
+pub(crate) struct DeleteOptions {
     /// `Orphan`, `Background`, `Foreground`, or empty: as the object's finalizers say.
     pub(crate) policy: String,
     /// The identity that the object must have.
@@ -22,7 +22,7 @@ pub(crate) struct Wishes {
     pub(crate) dry_run: bool,
 }
 
-impl Wishes {
+impl DeleteOptions {
     /// Reads the options in the query and in the body, if there is one.
     pub(crate) fn read(request: &Request, options: &Options) -> Result<Self, Failure> {
         let body = if request.body.iter().all(u8::is_ascii_whitespace) {
@@ -61,7 +61,7 @@ impl Wishes {
             Some(_) => return Err(Failure::bad_body("dryRun must be [\"All\"] in the body of a deletion")),
         };
         let wanted = |key: &str| Some(&body["preconditions"][key]).filter(|v| v.is_string()).cloned();
-        Ok(Wishes {
+        Ok(DeleteOptions {
             policy: policy.to_string(),
             uid: wanted("uid"),
             version: wanted("resourceVersion"),
@@ -88,7 +88,7 @@ impl Wishes {
 pub(crate) async fn run(
     objects: &Objects,
     name: &str,
-    wishes: &Wishes,
+    deletion: &DeleteOptions,
     now: Timestamp,
 ) -> Result<Value, Failure> {
     let mut last = Failure::outdated(objects.kind, name);
@@ -96,7 +96,7 @@ pub(crate) async fn run(
         let old = objects.get(name).await?.ok_or_else(|| Failure::not_found(objects.kind, name))?;
         // Before a finalizer can hold it: what can't go must not be marked as going.
         objects.check_deletable(name)?;
-        for (key, wanted) in [("uid", &wishes.uid), ("resourceVersion", &wishes.version)] {
+        for (key, wanted) in [("uid", &deletion.uid), ("resourceVersion", &deletion.version)] {
             if let Some(wanted) = wanted.as_ref().filter(|w| **w != old["metadata"][key]) {
                 let why = format!(
                     "Precondition failed: {key} in precondition: {wanted}, in object: {}",
@@ -109,7 +109,7 @@ pub(crate) async fn run(
                 return Err(failure);
             }
         }
-        let finalizers = wishes.finalizers(&old["metadata"]);
+        let finalizers = deletion.finalizers(&old["metadata"]);
         let had = old["metadata"]["finalizers"].as_array().map_or(&[][..], Vec::as_slice);
         if !finalizers.is_empty() || !had.is_empty() {
             let is_marked = old["metadata"].get("deletionTimestamp").is_some();
@@ -124,7 +124,7 @@ pub(crate) async fn run(
                 marked["metadata"]["deletionGracePeriodSeconds"] = 0.into();
             }
             // Without any finalizer left it goes at once.
-            match write::store(objects, &old, marked, wishes.dry_run).await {
+            match write::store(objects, &old, marked, deletion.dry_run).await {
                 Err(e) if e.reason == "Conflict" => last = e,
                 other => return other.map(|(object, _)| object),
             }
@@ -133,7 +133,7 @@ pub(crate) async fn run(
         let details = json!({
             "name": name, "group": crate::kind::GROUP, "kind": objects.kind.plural, "uid": old["metadata"]["uid"],
         });
-        if wishes.dry_run {
+        if deletion.dry_run {
             service::policy::authorize(
                 &objects.caller,
                 (objects.kind.action)(crate::kind::Verb::Delete).unwrap_or(service::policy::Action::Remove),

@@ -66,28 +66,29 @@ pub(crate) fn entries(object: &Value) -> Vec<Entry> {
     all
 }
 
-/// What a client says about the managers of the object that it sends.
-pub(crate) enum Sent {
+/// The managers in an object that a client sends.
+pub(crate) enum ManagersSent {
     Nothing,
     /// The bookkeeping begins again: an empty list, or one empty entry, as clients write that where empty lists are left out.
     Reset,
     Entries,
 }
 
-/// What the client that sent this object says about its managers.
-pub(crate) fn sent(object: &Value) -> Sent {
+/// Classifies the managers in an object that a client sent.
+pub(crate) fn managers_sent(object: &Value) -> ManagersSent {
     match object["metadata"]["managedFields"].as_array().map(Vec::as_slice) {
-        None => Sent::Nothing,
-        Some([]) => Sent::Reset,
-        Some([one]) if one.as_object().is_some_and(Map::is_empty) => Sent::Reset,
-        Some(_) => Sent::Entries,
+        None => ManagersSent::Nothing,
+        Some([]) => ManagersSent::Reset,
+        Some([one]) if one.as_object().is_some_and(Map::is_empty) => ManagersSent::Reset,
+        Some(_) => ManagersSent::Entries,
     }
 }
 
 /// Rules that the entries of an object break, unless they are those it had.
 pub(crate) fn check(object: &Value, old: Option<&Value>) -> Vec<Violation> {
     let list = &object["metadata"]["managedFields"];
-    if !matches!(sent(object), Sent::Entries) || old.is_some_and(|o| o["metadata"]["managedFields"] == *list)
+    if !matches!(managers_sent(object), ManagersSent::Entries)
+        || old.is_some_and(|o| o["metadata"]["managedFields"] == *list)
     {
         return Vec::new();
     }

@@ -1,13 +1,13 @@
 //! Features: what can be turned on and off, and where each stands.
 
 use crate::ApiResult;
-use ::features::{Declared, Feature, Left, Phase, Progress, ReportedLeft, State, Task, steps};
+use ::features::{Declared, Feature, Phase, Progress, Remaining, ReportedRemaining, State, Task, steps};
 use async_trait::async_trait;
 use model::Timestamp;
 use model::ids::{Caller, LogPosition};
 use serde::{Deserialize, Serialize};
 
-/// What one live process reports about a feature.
+/// The report of one live process about a feature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeatureUse {
     /// The process.
@@ -29,7 +29,7 @@ pub struct FeatureTask {
     /// The task.
     pub task: Task,
     /// What is left.
-    pub left: Left,
+    pub left: Remaining,
     /// Why that is not known; `None`: it is.
     #[serde(default)]
     pub uncounted: Option<String>,
@@ -53,16 +53,16 @@ pub struct FeatureStep {
     /// Seconds that it took.
     pub took_seconds: Option<i64>,
     /// What is left of the data of a task that is not done.
-    pub left: Option<Left>,
+    pub left: Option<Remaining>,
 }
 
 /// A number of things with some of their names: `2: office, lab`.
-fn listed(left: &Left) -> String {
+fn listed(left: &Remaining) -> String {
     named(left, "")
 }
 
 /// The same, with a word after the number: `2 left: office, lab`.
-fn named(left: &Left, word: &str) -> String {
+fn named(left: &Remaining, word: &str) -> String {
     let (n, names) = (format!("{}{word}", left.count), left.names.join(", "));
     match left.count.saturating_sub(left.names.len() as u64) {
         0 if names.is_empty() => n,
@@ -270,7 +270,7 @@ pub struct FeatureReport {
     /// Process, version of its program, and whether it uses the feature.
     pub uses: Vec<(String, String, bool)>,
     /// What is stored; `None`: as reported before.
-    pub leftovers: Option<Vec<ReportedLeft>>,
+    pub leftovers: Option<Vec<ReportedRemaining>>,
     /// True when `uses` are those of all processes, false when others stay as they are.
     pub is_whole: bool,
     /// The position it must be at; `None`: any.
@@ -350,11 +350,11 @@ mod tests {
         (view.feature.state, view.feature.cleared_at) = (State::TurningOff, Some(at));
         view.feature.tasks = vec![task.clone()];
         view.uses.clear();
-        let (left, uncounted) = (Left { count: 2, names: vec!["a".into()] }, None);
+        let (left, uncounted) = (Remaining { count: 2, names: vec!["a".into()] }, None);
         view.tasks = vec![FeatureTask { task, left, uncounted }];
         let detail = |view: &FeatureView| view.steps()[2].detail.clone();
         assert_eq!(detail(&view), "2 left: a and 1 more. Continues once they are deleted.");
-        view.tasks[0].left = Left::default();
+        view.tasks[0].left = Remaining::default();
         assert_eq!(detail(&view), "None left.");
         view.tasks[0].uncounted = Some("needs the secret key".into());
         assert_eq!(detail(&view), "Leftovers unknown: needs the secret key.");

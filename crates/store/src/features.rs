@@ -13,7 +13,7 @@ use crate::db::{Cells, Db, Tx, args};
 use crate::log::{self, FEATURE, Line};
 use crate::resources::{differences, metadata_parts};
 use crate::store::Database;
-use ::features::{Declared, Feature, FeatureStore, Reported, ReportedLeft, ReportedUse, Task};
+use ::features::{Declared, Feature, FeatureStore, Reported, ReportedRemaining, ReportedUse, Task};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::account::Actor;
@@ -56,7 +56,7 @@ pub struct FeatureReportWrite {
     /// Uses of some of its processes, or of all.
     pub uses: Vec<ReportedUse>,
     /// What is left; `None`: as it is.
-    pub leftovers: Option<Vec<ReportedLeft>>,
+    pub leftovers: Option<Vec<ReportedRemaining>>,
     /// True when `uses` are those of all processes.
     pub is_whole: bool,
     /// The position it must be at; `None`: any.
@@ -186,7 +186,7 @@ impl FeatureRows for Database {
         let old = held(&mut tx, &self.db, org, (&write.name, write.expected)).await?;
         let metadata = write.metadata.clone().unwrap_or_else(|| old.metadata.clone());
         let mut feature = old.feature.clone();
-        feature.ask(write.desired, &by.who, now);
+        feature.set_desired(write.desired, &by.who, now);
         if let Some(declared) = write.declared.as_ref().filter(|_| feature.registered.is_some()) {
             feature.declare(declared);
         }

@@ -51,8 +51,8 @@ impl World {
         (status.as_u16(), said.to_string())
     }
 
-    async fn left(&self, data: &str) -> u64 {
-        self.site.scanner.store.left(data).await.unwrap().count
+    async fn remaining(&self, data: &str) -> u64 {
+        self.site.scanner.store.remaining(data).await.unwrap().count
     }
 }
 
@@ -81,8 +81,8 @@ async fn claims_of_address_space_are_made_while_their_feature_is_on() {
         assert_eq!(w.ask("DELETE", &format!("{CLAIMS}/web"), Value::Null).await.0, 200);
         w.rounds().await;
         assert_eq!(w.turn("network-claim", "Off").await, "Off");
-        assert_eq!((w.left("network-claims").await, w.left("released-prefixes").await), (0, 0));
-        assert_eq!(w.left("listed-blocks").await, 0);
+        assert_eq!((w.remaining("network-claims").await, w.remaining("released-prefixes").await), (0, 0));
+        assert_eq!(w.remaining("listed-blocks").await, 0);
         let refused = w.ask("POST", CLAIMS, claim("web")).await;
         assert!(is_refused(&refused, "network-claim"), "{refused:?}");
         assert_eq!(w.turn("network-claim", "On").await, "On");
@@ -137,9 +137,9 @@ async fn links_to_customer_pages_are_made_while_their_feature_is_on() {
     for round in 0..2 {
         let made = w.ask("POST", links, json!({ "brand": "Northlake" })).await;
         assert_eq!(made.0, 200, "round {round}: {made:?}");
-        assert_eq!(w.left("connect-links").await, 1);
+        assert_eq!(w.remaining("connect-links").await, 1);
         assert_eq!(w.turn("domain-connect-apply", "Off").await, "Off");
-        assert_eq!(w.left("connect-links").await, 0, "the link works no more");
+        assert_eq!(w.remaining("connect-links").await, 0, "the link works no more");
         let refused = w.ask("POST", links, json!({ "brand": "Northlake" })).await;
         assert!(is_refused(&refused, "domain-connect-apply"), "{refused:?}");
         assert_eq!(w.turn("domain-connect-apply", "On").await, "On");
@@ -178,7 +178,7 @@ async fn leftovers_are_deleted_without_turning_the_feature_on() {
     assert_eq!(exists(&w).await, (json!("True"), json!("Leftovers")), "the clean-up has begun only");
     assert_eq!(w.turn("third-party-vantages", "Off").await, "Off");
     assert_eq!(exists(&w).await, (json!("False"), json!("Clean")));
-    assert_eq!(w.left("third-party-usage").await, 0);
+    assert_eq!(w.remaining("third-party-usage").await, 0);
     // A change says what is asked for: without it nothing is reset.
     let (status, words) = w.ask("PATCH", PATH, json!({})).await;
     assert!((status == 400 || status == 422) && words.contains("desired"), "{status} {words}");
@@ -213,7 +213,7 @@ async fn channels_are_added_and_tested_while_their_feature_is_on() {
             assert_eq!(w.ask("DELETE", &format!("/api/v1/channels/{id}"), Value::Null).await.0, 200);
         }
         assert_eq!(w.turn("alerts-webhook", "Off").await, "Off");
-        assert_eq!((w.left("channels/webhook").await, w.left("channel-tests").await), (0, 0));
+        assert_eq!((w.remaining("channels/webhook").await, w.remaining("channel-tests").await), (0, 0));
         assert_eq!(w.turn("alerts-webhook", "On").await, "On");
     }
 }
@@ -236,8 +236,8 @@ async fn points_of_presence_join_and_ask_while_their_feature_is_on() {
         assert!(is_refused(&refused, "fleet-agents"), "{refused:?}");
         assert_eq!(w.ask("DELETE", "/api/v1/fleet/fra-1", Value::Null).await.0, 200);
         assert_eq!(w.turn("fleet-agents", "Off").await, "Off");
-        for data in ["agents", "agent-tokens", "agent-questions", "fleet-set", "fleet-key"] {
-            assert_eq!(w.left(data).await, 0, "{data}");
+        for data in ["agents", "agent-tokens", "agent-questions", "place-samples", "fleet-set", "fleet-key"] {
+            assert_eq!(w.remaining(data).await, 0, "{data}");
         }
         let (_, fleet) = w.site.api("GET", "/api/v1/fleet", Value::Null).await;
         assert!(fleet["set"].is_null(), "it is a member of no set: {fleet}");

@@ -11,9 +11,9 @@ fn reported(process: &str, used: bool, seconds: i64) -> Vec<ReportedUse> {
     vec![ReportedUse { process: process.into(), version: "2.1".into(), used, seen_at: at(seconds) }]
 }
 
-fn left(n: u64) -> Option<Vec<ReportedLeft>> {
+fn left(n: u64) -> Option<Vec<ReportedRemaining>> {
     let names = (0..n).map(|i| format!("invoice-{i}")).collect();
-    Some(vec![ReportedLeft { data: "invoices".into(), left: Left { count: n, names } }])
+    Some(vec![ReportedRemaining { data: "invoices".into(), left: Remaining { count: n, names } }])
 }
 
 fn feature() -> Feature {
@@ -46,7 +46,7 @@ fn it_goes_on_and_off_as_its_processes_report() {
     f.report(reported("a", false, 6), None, false, at(6));
     f.report(reported("b", false, 6), left(1), false, at(6));
     assert_eq!(f.state, State::TurningOff, "an invoice is left");
-    assert_eq!(f.registered.as_ref().unwrap().left("invoices").names, ["invoice-0"]);
+    assert_eq!(f.registered.as_ref().unwrap().remaining("invoices").names, ["invoice-0"]);
     f.report(reported("b", false, 7), left(0), false, at(7));
     assert_eq!((f.state, f.tasks.len()), (State::Off, 0));
 }
@@ -56,7 +56,10 @@ fn what_was_reported_as_gone_is_a_step_that_is_done() {
     let mut f = feature();
     f.desired = Some(true);
     let two = |n: u64, m: u64| {
-        let of = |data: &str, n| ReportedLeft { data: data.into(), left: Left { count: n, names: vec![] } };
+        let of = |data: &str, n| ReportedRemaining {
+            data: data.into(),
+            left: Remaining { count: n, names: vec![] },
+        };
         Some(vec![of("drafts", n), of("invoices", m)])
     };
     f.report(reported("a", true, 1), two(1, 1), false, at(1));
@@ -72,7 +75,7 @@ fn what_was_reported_as_gone_is_a_step_that_is_done() {
     assert_eq!((done(&f).len(), f.tasks.len()), (0, 2));
     // Names of data that change with every report don't grow the row.
     for n in 0..60 {
-        let one = ReportedLeft { data: format!("d{n}"), left: Left { count: 1, names: vec![] } };
+        let one = ReportedRemaining { data: format!("d{n}"), left: Remaining { count: 1, names: vec![] } };
         f.report(reported("a", false, 30 + n), Some(vec![one]), false, at(30 + n));
     }
     assert_eq!(f.done.len(), 20);

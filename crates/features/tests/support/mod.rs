@@ -3,7 +3,7 @@
 pub mod world;
 
 use async_trait::async_trait;
-use features::{Feature, FeatureStore, Left, Process, State, StoreError, Stored};
+use features::{Feature, FeatureStore, Process, Remaining, State, StoreError, Stored};
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -171,11 +171,11 @@ impl FeatureStore for Memory {
         wanted.into_iter().for_each(|name| self.desire(&name, Some(true)));
         Ok(gone)
     }
-    async fn left(&self, data: &str) -> Result<Left> {
+    async fn remaining(&self, data: &str) -> Result<Remaining> {
         self.0.lock().unwrap().known(data)?;
-        Ok(Left { count: self.count(data), names: Vec::new() })
+        Ok(Remaining { count: self.count(data), names: Vec::new() })
     }
-    async fn is_left(&self, data: &str) -> Result<bool> {
-        Ok(self.left(data).await?.count > 0)
+    async fn has_remaining(&self, data: &str) -> Result<bool> {
+        Ok(self.remaining(data).await?.count > 0)
     }
 }

@@ -1,7 +1,7 @@
 //! What other versions stored, and clocks that are set back.
 
 use crate::support::world::{World, now_or_never};
-use features::{FeatureStore as _, LIVE_SECONDS, Process, State, Task, leading};
+use features::{Feature, FeatureStore as _, LIVE_SECONDS, Process, State, Task, leading};
 use jiff::SignedDuration;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,4 +76,13 @@ fn an_announcement_without_new_fields_reads_and_writes_as_before() {
     let process: Process = serde_json::from_str(old).unwrap();
     assert_eq!(process.uses, BTreeMap::from([("doh-server".to_string(), true)]));
     assert_eq!(serde_json::to_string(&process).unwrap(), old);
+}
+
+#[test]
+fn a_feature_keeps_its_stored_words() {
+    let stored = r#"{"name":"invoices.billing.example","desired":false,"asked":{"by":"Ada","at":"2026-11-20T12:00:00Z"},"default":true,"stage":"beta","since":"2.1","known_by":"0.1.0","state":"TurningOff","tasks":[{"do":"wait_until_gone","data":"invoices"}],"changed_at":"2026-11-20T12:00:00Z","registered":{"title":"","uses":[{"process":"a","version":"2","used":false,"seen_at":"2026-11-20T12:00:00Z"}],"leftovers":[{"data":"invoices","left":{"count":2,"names":["2026-10"]}}]}}"#;
+    let feature: Feature = serde_json::from_str(stored).unwrap();
+    assert_eq!(feature.desired_by.as_ref().map(|d| d.by.as_str()), Some("Ada"));
+    assert_eq!(feature.registered.as_ref().unwrap().remaining("invoices").count, 2);
+    assert_eq!(serde_json::to_string(&feature).unwrap(), stored);
 }

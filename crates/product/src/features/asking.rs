@@ -95,7 +95,7 @@ pub async fn ask_feature(
     if expected.is_some_and(|rv| rv != row.rv) {
         return Err(changed(&name));
     }
-    row.feature.ask(desired, &by.who, now);
+    row.feature.set_desired(desired, &by.who, now);
     if let Some(declared) = declared.as_ref().filter(|_| row.feature.registered.is_some()) {
         row.feature.declare(declared);
     }

@@ -99,7 +99,7 @@ impl Services {
         if draft.desired.is_some() && !declared.dynamic {
             return Err(super::asking::by_flag_only(&feature));
         }
-        feature.ask(draft.desired, &by.who, now);
+        feature.set_desired(draft.desired, &by.who, now);
         if let Some(registered) = &mut feature.registered {
             registered.by.clone_from(&by.who);
         }

@@ -9,7 +9,9 @@ use crate::store::{Change, Objects, Report, Storage, name_of, position};
 use async_trait::async_trait;
 use model::ids::{LogPosition, OrgId};
 use serde_json::{Value, json};
-use service::lifecycle::{Declared, Left, ReportedLeft, Stage, State, check_name, is_registered_name};
+use service::lifecycle::{
+    Declared, Remaining, ReportedRemaining, Stage, State, check_name, is_registered_name,
+};
 use service::policy::Action;
 use service::{FeatureDraft, FeatureReport, FeatureView};
 
@@ -200,7 +202,7 @@ fn report(
             violations.push(Violation::required(format!("status.leftovers[{n}].left")));
             continue;
         };
-        leftovers.push(ReportedLeft { data, left: Left { count, names } });
+        leftovers.push(ReportedRemaining { data, left: Remaining { count, names } });
     }
     if !violations.is_empty() {
         return Err(violations);

@@ -6,7 +6,7 @@ use crate::codec::{json, micros, read_json};
 use crate::db::{Db, args};
 use crate::log::{self, FEATURE, Line};
 use crate::store::Database;
-use ::features::{Feature, FeatureStore, Left, Process, StoreError, Stored};
+use ::features::{Feature, FeatureStore, Process, Remaining, StoreError, Stored};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use model::ids::OrgId;
@@ -92,12 +92,12 @@ impl FeatureStore for Database {
         leftovers::clean(&self.db, of, data, now).await
     }
 
-    async fn left(&self, data: &str) -> std::result::Result<Left, StoreError> {
-        remaining::left(&self.db, self.key.as_ref(), data).await
+    async fn remaining(&self, data: &str) -> std::result::Result<Remaining, StoreError> {
+        remaining::remaining(&self.db, self.key.as_ref(), data).await
     }
 
-    async fn is_left(&self, data: &str) -> std::result::Result<bool, StoreError> {
-        remaining::is_left(&self.db, self.key.as_ref(), data).await
+    async fn has_remaining(&self, data: &str) -> std::result::Result<bool, StoreError> {
+        remaining::has_remaining(&self.db, self.key.as_ref(), data).await
     }
 }
 

@@ -5,7 +5,7 @@ use crate::alerts::read_channel;
 use crate::api::{Error, Result};
 use crate::db::{Db, args};
 use crate::seal::SecretKey;
-use ::features::{Left, StoreError};
+use ::features::{Remaining, StoreError};
 use model::ids::OrgId;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -60,11 +60,11 @@ fn channel_kind(data: &str) -> Option<&str> {
 }
 
 /// Counts the data and names some: those of other organisations by organisation only, since their names are their own.
-pub(super) async fn left(
+pub(super) async fn remaining(
     db: &Db,
     key: Option<&SecretKey>,
     data: &str,
-) -> std::result::Result<Left, StoreError> {
+) -> std::result::Result<Remaining, StoreError> {
     if let Some(kind) = channel_kind(data) {
         let mut tally = Tally::default();
         each_channel(db, key, kind, |org, name| {
@@ -79,7 +79,7 @@ pub(super) async fn left(
 }
 
 /// Whether any of the data is left, found by the first of them.
-pub(super) async fn is_left(
+pub(super) async fn has_remaining(
     db: &Db,
     key: Option<&SecretKey>,
     data: &str,
@@ -98,12 +98,12 @@ pub(super) async fn is_left(
     Ok(db.row(sql, args![]).await.map_err(failed)?.is_some())
 }
 
-async fn counted(db: &Db, rows: &Rows) -> Result<Left> {
+async fn counted(db: &Db, rows: &Rows) -> Result<Remaining> {
     let Rows { table, condition, org, name } = rows;
     let sql = format!("SELECT COUNT(*) FROM {table} WHERE {condition}");
     let count = db.row(sql, args![]).await?.map_or(Ok(0), |r| r.int(0))?.unsigned_abs();
     if count == 0 {
-        return Ok(Left::default());
+        return Ok(Remaining::default());
     }
     let mut names = Vec::new();
     if let Some(name) = name {
@@ -121,7 +121,7 @@ async fn counted(db: &Db, rows: &Rows) -> Result<Left> {
             names.push(of_org(r.int(0)?, r.int(1)?.unsigned_abs()));
         }
     }
-    Ok(Left { count, names })
+    Ok(Remaining { count, names })
 }
 
 fn of_org(org: i64, count: u64) -> String {
@@ -146,10 +146,10 @@ impl Tally {
         }
     }
 
-    fn done(mut self) -> Left {
+    fn done(mut self) -> Remaining {
         let others = self.others.iter().map(|(org, n)| of_org(*org, *n));
         self.names.extend(others.take(max_names()));
-        Left { count: self.count, names: self.names }
+        Remaining { count: self.count, names: self.names }
     }
 }
 

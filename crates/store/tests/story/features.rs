@@ -83,7 +83,7 @@ pub async fn each_feature_goes_on_off_and_on_again_and_leaves_nothing(place: &Pl
         rounds(&[&one, &two], &mut at).await;
         for task in spec.tasks() {
             let Task::WaitUntilGone { data } = &task else { continue };
-            let left = s.left(data).await.unwrap();
+            let left = s.remaining(data).await.unwrap();
             assert_eq!((left.count, left.names.len()), (1, 1), "{left:?}");
             assert_eq!(feature(&*s, spec.name).await.state, State::TurningOff, "{}", spec.name);
             remove_it(&*s, data).await;
@@ -91,7 +91,7 @@ pub async fn each_feature_goes_on_off_and_on_again_and_leaves_nothing(place: &Pl
         }
         assert_eq!(is(&feature(&*s, spec.name).await), (State::Off, 0), "{}", spec.name);
         for task in spec.tasks() {
-            assert_eq!(s.left(task.data()).await.unwrap().count, 0, "{}", spec.name);
+            assert_eq!(s.remaining(task.data()).await.unwrap().count, 0, "{}", spec.name);
         }
         desire(&*s, spec.name, (!spec.default).then_some(true)).await;
         rounds(&[&one, &two], &mut at).await;
@@ -100,7 +100,7 @@ pub async fn each_feature_goes_on_off_and_on_again_and_leaves_nothing(place: &Pl
     }
     assert!(s.budget("rdap.example").await.unwrap().is_some(), "budgets of registries are not theirs");
     assert_eq!(TARGET_KINDS.len(), FEATURES.iter().filter(|f| f.name.starts_with("alerts-")).count());
-    assert!(matches!(s.left("none").await, Err(features::StoreError::UnknownData(_))));
+    assert!(matches!(s.remaining("none").await, Err(features::StoreError::UnknownData(_))));
 }
 
 pub async fn a_process_that_dies_in_a_transition_is_replaced(place: &Place) {

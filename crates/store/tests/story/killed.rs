@@ -6,8 +6,8 @@ use crate::uses::{remove_it, use_it};
 use crate::world::{ONE, Place, TWO, add, now};
 use async_trait::async_trait;
 use features::{
-    FEATURES, Feature, FeatureStore, Gates, LIVE_SECONDS, Left, Process, Runner, Spec, State, StoreError,
-    Stored, Task,
+    FEATURES, Feature, FeatureStore, Gates, LIVE_SECONDS, Process, Remaining, Runner, Spec, State,
+    StoreError, Stored, Task,
 };
 use jiff::{SignedDuration, Timestamp};
 use model::configure::{ServiceKind, ServiceSpec, StoredService};
@@ -83,11 +83,11 @@ impl FeatureStore for Mortal {
         self.pass(|m| matches!(m, Moment::Cleaned(d) if d == data)).await;
         Ok(n)
     }
-    async fn left(&self, data: &str) -> Result<Left> {
-        self.inner.left(data).await
+    async fn remaining(&self, data: &str) -> Result<Remaining> {
+        self.inner.remaining(data).await
     }
-    async fn is_left(&self, data: &str) -> Result<bool> {
-        let is_left = self.inner.is_left(data).await?;
+    async fn has_remaining(&self, data: &str) -> Result<bool> {
+        let is_left = self.inner.has_remaining(data).await?;
         self.pass(|m| matches!(m, Moment::LookedFor(d) if d == data)).await;
         Ok(is_left)
     }
@@ -191,10 +191,10 @@ impl World {
         }
     }
 
-    async fn left(&self, spec: &Spec) -> u64 {
+    async fn remaining(&self, spec: &Spec) -> u64 {
         let mut sum = 0;
         for task in spec.tasks() {
-            sum += self.s.left(task.data()).await.unwrap().count;
+            sum += self.s.remaining(task.data()).await.unwrap().count;
         }
         sum
     }
@@ -202,7 +202,7 @@ impl World {
     async fn is_off(&self, spec: &Spec, moment: &str) {
         let stored = feature(&*self.s, spec.name).await;
         assert_eq!((stored.state, stored.tasks.len()), (State::Off, 0), "{} {moment}", spec.name);
-        assert_eq!(self.left(spec).await, 0, "{} {moment}", spec.name);
+        assert_eq!(self.remaining(spec).await, 0, "{} {moment}", spec.name);
         assert!(self.survivor.gates.enter(spec.name).is_none(), "{} {moment}", spec.name);
     }
 
@@ -233,14 +233,14 @@ pub async fn a_leader_killed_in_any_state_of_any_feature_is_replaced(place: &Pla
         // Killed when it has begun to turn it off, while another process uses it.
         w.on(spec).await;
         w.use_all(spec).await;
-        let left = w.left(spec).await;
+        let left = w.remaining(spec).await;
         let held = w.survivor.gates.enter(spec.name).expect("on");
         let mortal = w.leader(spec.name).await;
         desire(&*w.s, spec.name, Some(false)).await;
         w.kill(mortal, Moment::Written(spec.name, State::TurningOff)).await;
         w.takes_over().await;
         assert_eq!(w.state(spec).await, State::TurningOff, "{}: a use runs", spec.name);
-        assert_eq!(w.left(spec).await, left, "{}: nothing is deleted in use", spec.name);
+        assert_eq!(w.remaining(spec).await, left, "{}: nothing is deleted in use", spec.name);
         drop(held);
         w.remove_all(spec).await;
         w.rounds().await;

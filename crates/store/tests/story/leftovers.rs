@@ -1,9 +1,10 @@
 //! What is left of features that are off, and tasks that another version stored.
 
 use crate::features::{Process, desire, feature, process, rounds};
+use crate::saved::execute;
 use crate::uses::{sample, use_it};
 use crate::world::{ONE, Place, TWO, add, name, now, scan};
-use features::{FEATURES, Left, State, StoreError, Task};
+use features::{FEATURES, Remaining, State, StoreError, Task};
 use model::account::{Actor, AuditQuery};
 use model::configure::{ServiceKind, ServiceSpec, StoredService};
 use model::ids::{OrgId, Vantage};
@@ -33,7 +34,7 @@ pub async fn leftovers_of_each_feature_are_deleted_while_it_stays_off(place: &Pl
             let f = feature(&*s, spec.name).await;
             assert_eq!((f.state, f.tasks.len(), f.done.len()), (State::Off, 0, 0), "{}", spec.name);
             for task in &tasks {
-                assert_eq!(s.left(task.data()).await.unwrap().count, 0, "{} {}", spec.name, task.data());
+                assert_eq!(s.remaining(task.data()).await.unwrap().count, 0, "{} {}", spec.name, task.data());
             }
         };
         is_clean().await;
@@ -44,9 +45,13 @@ pub async fn leftovers_of_each_feature_are_deleted_while_it_stays_off(place: &Pl
         assert_eq!((begun.feature.state, begun.feature.tasks.len()), (State::TurningOff, tasks.len()));
         assert_eq!(clean(at).await, begun, "{}: it runs already", spec.name);
         for task in tasks.iter().filter(|t| matches!(t, Task::Clean { .. })) {
-            let before = s.left(task.data()).await.unwrap();
+            let before = s.remaining(task.data()).await.unwrap();
             let gone = s.clean((spec.name, begun.rv.0 - 1), task.data(), at).await.unwrap();
-            assert_eq!((gone, s.left(task.data()).await.unwrap()), (0, before), "written since: {task:?}");
+            assert_eq!(
+                (gone, s.remaining(task.data()).await.unwrap()),
+                (0, before),
+                "written since: {task:?}"
+            );
         }
         let outdated =
             s.clean_feature(&by, ONE, (spec.name, Some(model::ids::LogPosition(1))), &tasks, at).await;
@@ -101,13 +106,16 @@ pub async fn samples_of_places_go_in_steps_and_no_scan_brings_them_back(place: &
     for n in 0..SAMPLED {
         sample(&*s, &of(n)).await;
     }
-    assert_eq!(s.left("place-samples").await.unwrap().count, SAMPLED as u64);
+    assert_eq!(s.remaining("place-samples").await.unwrap().count, SAMPLED as u64);
     let latency = async |n: usize| {
         let stored = s.observation(&name(&of(n)), &Vantage::local()).await.unwrap().unwrap();
         let latency = stored.observation.delegation.value.unwrap().latency;
         (stored.version, latency.servers.len(), latency.places.len())
     };
     assert_eq!(latency(0).await, (1, 1, 1));
+    // A row of a schema that did not say: it is looked at, and left as it is.
+    execute(place, "UPDATE observations SET sampled = 1 WHERE name = 'plain.example'").await;
+    assert_eq!(s.remaining("place-samples").await.unwrap().count, SAMPLED as u64 + 1);
     let begun_before = scan(&*s, &of(0), &[], now()).await;
     let p = process(&s, "one");
     let mut at = now();
@@ -115,7 +123,7 @@ pub async fn samples_of_places_go_in_steps_and_no_scan_brings_them_back(place: &
     desire(&*s, "fleet-agents", Some(false)).await;
     rounds(&[&p], &mut at).await;
     assert_eq!(feature(&*s, "fleet-agents").await.state, State::Off);
-    assert_eq!(s.left("place-samples").await.unwrap().count, 0);
+    assert_eq!(s.remaining("place-samples").await.unwrap().count, 0);
     for n in 0..SAMPLED {
         assert_eq!(latency(n).await, (2, 1, 0), "{}: what scans measured stays", of(n));
     }
@@ -125,21 +133,21 @@ pub async fn samples_of_places_go_in_steps_and_no_scan_brings_them_back(place: &
     assert_eq!((untouched.version, &untouched.observation), (1, &plain.observation));
     // An amendment with samples is found again, one without them is not.
     sample(&*s, &of(0)).await;
-    assert_eq!(s.left("place-samples").await.unwrap().count, 1);
+    assert_eq!(s.remaining("place-samples").await.unwrap().count, 1);
     let mut stored = s.observation(&name(&of(0)), &Vantage::local()).await.unwrap().unwrap();
     stored.observation.delegation.value.as_mut().unwrap().latency.places.clear();
     assert!(s.amend_observation(&stored).await.unwrap());
-    assert_eq!(s.left("place-samples").await.unwrap().count, 0);
+    assert_eq!(s.remaining("place-samples").await.unwrap().count, 0);
 }
 
 pub async fn leftovers_are_counted_beyond_a_page_and_a_few_are_named(place: &Place) {
     let s = place.open().await;
-    let left = async |data: &str| (s.left(data).await.unwrap(), s.is_left(data).await.unwrap());
-    let none = (Left::default(), false);
+    let left = async |data: &str| (s.remaining(data).await.unwrap(), s.has_remaining(data).await.unwrap());
+    let none = (Remaining::default(), false);
     for data in ["channel-tests", "channels/slack", "place-samples", "fleet-set"] {
         assert_eq!(left(data).await, none, "{data}");
     }
-    assert!(matches!(s.is_left("none").await, Err(StoreError::UnknownData(_))));
+    assert!(matches!(s.has_remaining("none").await, Err(StoreError::UnknownData(_))));
     // Of thirteen other organisations ten are named, by number.
     for n in 0..300 {
         s.set_setting(ONE, &format!("channel-test/gone-{n:03}"), "{}", now()).await.unwrap();
@@ -151,7 +159,7 @@ pub async fn leftovers_are_counted_beyond_a_page_and_a_few_are_named(place: &Pla
     }
     let mut names: Vec<_> = (0..10).map(|n| format!("channel-test/gone-{n:03}")).collect();
     names.extend((2..12).map(|org| format!("2 of org-{org}")));
-    assert_eq!(left("channel-tests").await, (Left { count: 326, names }, true));
+    assert_eq!(left("channel-tests").await, (Remaining { count: 326, names }, true));
     // More than are read at once, and of another kind before and after them.
     let channel = |id: String, target: Target| Channel { name: id.clone(), id, target, created_at: now() };
     let slack = || Target::Slack { url: "https://hooks.example/a".into() };
@@ -166,8 +174,8 @@ pub async fn leftovers_are_counted_beyond_a_page_and_a_few_are_named(place: &Pla
     }
     let mut names: Vec<_> = (0..10).map(|n| format!("c-{n:03}")).collect();
     names.push("3 of org-2".into());
-    assert_eq!(left("channels/slack").await, (Left { count: 253, names }, true));
+    assert_eq!(left("channels/slack").await, (Remaining { count: 253, names }, true));
     let names = vec!["a".to_string(), "1 of org-2".to_string()];
-    assert_eq!(left("channels/teams").await, (Left { count: 2, names }, true));
+    assert_eq!(left("channels/teams").await, (Remaining { count: 2, names }, true));
     assert_eq!(left("channels/discord").await, none);
 }

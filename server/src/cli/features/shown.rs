@@ -109,8 +109,8 @@ pub(crate) fn feature_json(f: &FeatureView) -> serde_json::Value {
         "kept_until": f.kept_until,
         "default": word(f.feature.default),
         "desired": f.feature.desired.map(word),
-        "desired_by": f.feature.asked.as_ref().map(|a| &a.by),
-        "desired_at": f.feature.asked.as_ref().map(|a| a.at),
+        "desired_by": f.feature.desired_by.as_ref().map(|a| &a.by),
+        "desired_at": f.feature.desired_by.as_ref().map(|a| a.at),
         "state": f.feature.state.as_str(),
         "changed_at": f.feature.changed_at,
         "uses": f.uses.iter().map(|u| json!({

@@ -132,7 +132,7 @@ fn state(f: &FeatureView, now: Timestamp) -> AnyView {
 fn setting(f: &FeatureView, report: &FeaturesReport, now: Timestamp) -> AnyView {
     let name = f.feature.name.clone();
     let value = f.feature.desired.map_or("Default", word);
-    let asked = f.feature.asked.as_ref().map(|a| {
+    let asked = f.feature.desired_by.as_ref().map(|a| {
         view! { <small class="text-muted">" · set by "{a.by.clone()}", "<Ago at=a.at now=now/></small> }
     });
     let fixed: Vec<_> = f
