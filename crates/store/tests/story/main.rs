@@ -23,12 +23,14 @@ mod leftovers;
 mod lists;
 mod log;
 mod numbers;
+mod objects;
 mod outbox;
 mod own_faults;
 mod passkeys;
 mod plain;
 mod processes;
 mod prune;
+mod registry;
 mod repeats;
 mod saved;
 mod services;
@@ -151,18 +153,18 @@ stories! {
     numbers::claims_are_allocated_whole_and_released,
     numbers::replicas_that_claim_at_once_never_overlap,
     numbers::a_released_prefix_goes_to_the_claim_that_waited,
-    numbers::released_prefixes_are_listed_once_and_not_while_they_are_held,
-    numbers::a_prefix_is_surveyed,
-    numbers::the_registry_is_read_as_a_copy,
-    numbers::blocks_are_listed_and_removed,
+    registry::released_prefixes_are_listed_once_and_not_while_they_are_held,
+    registry::a_prefix_is_surveyed,
+    registry::the_registry_is_read_as_a_copy,
+    registry::blocks_are_listed_and_removed,
     numbers::hopeless_claims_starve_no_other,
-    numbers::blocks_are_those_of_all_claims_of_an_organisation,
+    registry::blocks_are_those_of_all_claims_of_an_organisation,
     numbers::claims_beyond_the_quota_are_refused_whichever_process_made_the_others,
-    numbers::what_has_a_finalizer_is_not_deleted,
-    numbers::a_holding_is_created_with_its_metadata_at_once,
-    numbers::holdings_have_positions_metadata_and_tombstones,
-    numbers::objects_that_name_owners_or_wait_are_found_without_the_others,
-    numbers::names_are_found_by_the_prefix_they_point_into,
+    objects::what_has_a_finalizer_is_not_deleted,
+    objects::a_holding_is_created_with_its_metadata_at_once,
+    objects::holdings_have_positions_metadata_and_tombstones,
+    objects::objects_that_name_owners_or_wait_are_found_without_the_others,
+    registry::names_are_found_by_the_prefix_they_point_into,
     outbox::a_scan_with_events_is_routed_once_for_each_holder,
     outbox::a_deliverer_that_dies_delivers_again_under_the_same_key,
     outbox::failures_back_off_are_given_up_visibly_and_can_be_retried,
