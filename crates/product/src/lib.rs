@@ -13,6 +13,7 @@ mod holdings;
 pub mod identity;
 mod limits;
 mod members;
+mod places;
 mod resources;
 mod services;
 mod space;
@@ -26,7 +27,7 @@ use service::{ApiError, ApiResult};
 use std::sync::Arc;
 use store::Store;
 
-pub use addresses::{names_into, place_addresses, place_comparison, place_report, place_trace};
+pub use addresses::names_into;
 pub use features::{ask_feature, clean_feature, feature_view, features_report};
 pub use fleet::{
     AgentEngine, SecondLook, ThirdParties, ThirdPartyKind, ThirdPartyNetwork, agents, answer_question,
@@ -35,6 +36,7 @@ pub use fleet::{
 pub use limits::{Bounds, Limits, Permit, Work};
 pub use members::Quotas;
 pub use numbers::Policy as OverlapPolicy;
+pub use places::{place_addresses, place_comparison, place_report, place_trace};
 pub use space::prefix_space;
 pub use tools::{LiveComparison, Tools};
 pub use visitors::{ToolPermit, Visitors};

@@ -178,7 +178,7 @@ impl ResourceBackend for Services {
 
     async fn registry(&self, caller: &Caller) -> ApiResult<Registry> {
         authorize(caller, Action::Registry)?;
-        let max = crate::addresses::BLOCKS_MAX;
+        let max = crate::places::BLOCKS_MAX;
         let read = self.store().registry(caller.org, &self.overlap, max).await.map_err(unavailable)?;
         Ok(Registry { view: read.view, claims: read.claims, blocks: read.blocks })
     }
