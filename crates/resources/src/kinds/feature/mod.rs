@@ -1,17 +1,17 @@
 //! `Feature`: what can be turned on and off. Of a feature of this program clients write `spec.desired`, all else is the
 //! server's. Others register features of their own, declare them in `spec`, and report uses and leftovers in `status`.
 
+mod object;
+
 use crate::failure::Failure;
 use crate::kind::{Kind, Verb, column};
-use crate::meta::{self, Identity, instant};
+use crate::meta;
 use crate::schema::{Violation, conditions, text};
 use crate::store::{Change, Objects, Report, Storage, name_of, position};
 use async_trait::async_trait;
-use model::ids::{LogPosition, OrgId};
+use model::ids::LogPosition;
 use serde_json::{Value, json};
-use service::lifecycle::{
-    Declared, Remaining, ReportedRemaining, Stage, State, check_name, is_registered_name,
-};
+use service::lifecycle::{Declared, Remaining, ReportedRemaining, Stage, check_name, is_registered_name};
 use service::policy::Action;
 use service::{FeatureDraft, FeatureReport, FeatureView};
 
@@ -147,10 +147,6 @@ fn schema() -> Value {
     })
 }
 
-fn word(on: bool) -> &'static str {
-    if on { "On" } else { "Off" }
-}
-
 /// What an object that has passed the schema asks for.
 fn desired(object: &Value) -> Option<bool> {
     object["spec"]["desired"].as_str().map(|v| v == "On")
@@ -230,128 +226,11 @@ fn validate(new: &Value, old: Option<&Value>) -> Vec<Violation> {
     fixed.map(|key| Violation::invalid(format!("spec.{key}"), "", rule)).collect()
 }
 
-/// The last state of a deleted feature, from its tombstone.
-fn deleted(org: OrgId, namespace: &str, rv: LogPosition, kept: &Value) -> Option<Value> {
-    let view = FeatureView {
-        rv,
-        metadata: kept["metadata"].as_str().unwrap_or("{}").to_string(),
-        created_at: serde_json::from_value(kept["created_at"].clone()).ok()?,
-        feature: serde_json::from_value(kept["feature"].clone()).ok()?,
-        title: String::new(),
-        guards: String::new(),
-        dynamic: true,
-        kept_until: None,
-        uses: Vec::new(),
-        leader: None,
-        tasks: Vec::new(),
-        leftovers: Vec::new(),
-        uncounted: None,
-    };
-    Some(object(org, namespace, &view))
-}
-
-/// Status, reason and message of the condition LeftoversExist. While a feature turns off, what its tasks have still to delete
-/// or wait for is left.
-fn leftovers_exist(view: &FeatureView) -> ((&'static str, &'static str), String) {
-    let is_turning_off = view.feature.state == State::TurningOff;
-    let listed = if is_turning_off { &view.tasks } else { &view.leftovers };
-    if let Some(task) = listed.iter().find(|t| t.left.count > 0) {
-        let attention = view.attention().filter(|_| !is_turning_off);
-        return (("True", "Leftovers"), attention.unwrap_or_else(|| format!("{}.", task.sentence())));
-    }
-    let is_unknown = view.kept_until.is_some() && !view.feature.state.is_used();
-    let not_known = is_unknown.then(|| "this version does not know the feature".to_string());
-    let uncounted = listed.iter().find_map(|t| t.uncounted.clone()).or_else(|| view.uncounted.clone());
-    match uncounted.or(not_known) {
-        Some(why) => (("Unknown", "NotCounted"), format!("Leftovers unknown: {why}.")),
-        None => (("False", "Clean"), String::new()),
-    }
-}
-
-/// The object of a feature.
-fn object(org: OrgId, namespace: &str, view: &FeatureView) -> Value {
-    let f = &view.feature;
-    let identity =
-        Identity { kind: &FEATURE, org, namespace, name: &f.name, rv: view.rv, created: view.created_at };
-    let metadata = meta::metadata(&identity, &view.metadata);
-    let settled = f.state == if f.is_wanted() { State::On } else { State::Off };
-    let condition = |kind: &str, (holds, reason): (&str, &str), message: &str| {
-        meta::condition((kind, holds), reason, message, &metadata["generation"], f.changed_at)
-    };
-    let waiting = view.attention().filter(|_| !settled).unwrap_or_default();
-    let ready = if settled { ("True", "Settled") } else { ("False", f.state.as_str()) };
-    let (leftovers_exist, left) = leftovers_exist(view);
-    let tasks = |list: &[service::FeatureTask]| -> Vec<Value> {
-        let one = |t: &service::FeatureTask| json!({ "task": t.task.words(), "data": t.task.data(), "left": t.left.count, "names": t.left.names });
-        list.iter().map(one).collect()
-    };
-    let uses = view.uses.iter().map(|u| {
-        let mut one = json!({ "process": u.process, "version": u.version, "seen": instant(u.seen_at) });
-        if u.is_fixed {
-            one["fixed"] = true.into();
-        }
-        if let Some(used) = u.used {
-            one["value"] = word(used).into();
-        }
-        one
-    });
-    let steps = view.steps().into_iter().map(|s| {
-        let mut one = json!({ "title": s.title, "detail": s.detail, "progress": s.progress.as_str() });
-        for (key, at) in [("since", s.since), ("done", s.done_at)] {
-            if let Some(at) = at {
-                one[key] = instant(at).into();
-            }
-        }
-        one
-    });
-    let mut object = json!({
-        "apiVersion": Kind::api_version(),
-        "kind": FEATURE.name,
-        "spec": {},
-        "status": {
-            "state": f.state.as_str(),
-            "default": word(f.default),
-            "stage": f.stage.as_str(),
-            "version": f.since,
-            "title": view.title,
-            "guards": view.guards,
-            "dynamic": view.dynamic,
-            "uses": uses.collect::<Vec<_>>(),
-            "steps": steps.collect::<Vec<_>>(),
-            "tasks": tasks(&view.tasks),
-            "leftovers": tasks(&view.leftovers),
-            "conditions": [
-                condition("Ready", ready, &waiting),
-                condition("LeftoversExist", leftovers_exist, &left),
-            ],
-        },
-    });
-    if let Some(desired) = f.desired {
-        object["spec"]["desired"] = word(desired).into();
-    }
-    if let Some(registered) = &f.registered {
-        object["spec"]["default"] = word(f.default).into();
-        object["spec"]["stage"] = f.stage.as_str().into();
-        object["spec"]["version"] = f.since.as_str().into();
-        if !registered.title.is_empty() {
-            object["spec"]["title"] = registered.title.as_str().into();
-        }
-        if registered.by_flag_only {
-            object["spec"]["dynamic"] = false.into();
-        }
-    }
-    if let Some(leader) = view.leader.as_deref().filter(|_| f.state.is_transition()) {
-        object["status"]["leader"] = leader.into();
-    }
-    object["metadata"] = metadata;
-    object
-}
-
 struct Features;
 
 impl Features {
     fn shown(objects: &Objects, view: &FeatureView) -> Value {
-        object(objects.caller.org, &objects.namespace, view)
+        object::object(objects.caller.org, &objects.namespace, view)
     }
 }
 
@@ -413,6 +292,6 @@ impl Storage for Features {
     }
 
     fn deleted(&self, objects: &Objects, _: &str, rv: LogPosition, kept: Value) -> Option<Value> {
-        deleted(objects.caller.org, &objects.namespace, rv, &kept)
+        object::deleted(objects.caller.org, &objects.namespace, rv, &kept)
     }
 }
