@@ -8,8 +8,10 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// Most managers of one object; beyond, the entries of the oldest that only updated are dropped.
+/// Most managers of one object; beyond, the oldest entries of managers that only updated become one.
 const MANAGERS_MAX: usize = 20;
+/// Manager of the merged entry, as API servers call it.
+const ANCIENT: &str = "ancient-changes";
 
 /// Most entries that are accepted of a client, and that appliers make.
 const ENTRIES_MAX: usize = 100;
@@ -142,15 +144,7 @@ fn check_entry(at: &str, entry: &Value) -> Vec<Violation> {
 /// Writes the entries of an object.
 pub(crate) fn write(object: &mut Value, mut entries: Vec<Entry>) {
     entries.retain(|e| !e.fields.is_empty());
-    if entries.len() > MANAGERS_MAX {
-        let surplus = entries.len() - MANAGERS_MAX;
-        let mut left = surplus;
-        entries.retain(|e| {
-            let drop = left > 0 && !e.applies;
-            left -= usize::from(drop);
-            !drop
-        });
-    }
+    merge_oldest(&mut entries);
     let list: Vec<Value> = entries
         .into_iter()
         .map(|e| {
@@ -168,4 +162,83 @@ pub(crate) fn write(object: &mut Value, mut entries: Vec<Entry>) {
         })
         .collect();
     object["metadata"]["managedFields"] = list.into();
+}
+
+/// Merges the oldest updates, so that at most [`MANAGERS_MAX`] entries are left where enough of them are updates. The merged
+/// entry has the time of its newest part.
+fn merge_oldest(entries: &mut Vec<Entry>) {
+    let Some(surplus) = entries.len().checked_sub(MANAGERS_MAX).filter(|n| *n > 0) else { return };
+    let time = |e: &Entry| e.time.as_str().and_then(|t| t.parse::<Timestamp>().ok());
+    let mut updates: Vec<usize> = (0..entries.len()).filter(|i| !entries[*i].applies).collect();
+    updates.sort_by_key(|i| time(&entries[*i]));
+    // One more than the surplus: the merged entry takes a place itself.
+    updates.truncate(surplus + 1);
+    let [first, .., newest] = updates[..] else { return };
+    let fields = updates.iter().flat_map(|i| entries[*i].fields.clone()).collect();
+    let merged = Entry {
+        manager: ANCIENT.into(),
+        applies: false,
+        subresource: String::new(),
+        time: entries[newest].time.clone(),
+        fields,
+    };
+    entries[first] = merged;
+    let mut index = 0;
+    entries.retain(|_| {
+        index += 1;
+        index - 1 == first || !updates.contains(&(index - 1))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn update(i: usize, time: Option<&str>) -> Entry {
+        let fields = json!({ "f:spec": { (format!("f:f{i}")): {} } });
+        let entry =
+            json!({ "manager": format!("m{i}"), "operation": "Update", "time": time, "fieldsV1": fields });
+        let with = json!({ "metadata": { "managedFields": [entry] } });
+        entries(&with).remove(0)
+    }
+
+    /// Names, operations and times of what is written of these entries, and the fields of the merged one.
+    fn written(all: Vec<Entry>) -> (Vec<String>, Option<Value>) {
+        let mut object = json!({ "metadata": {} });
+        write(&mut object, all);
+        let list = object["metadata"]["managedFields"].as_array().unwrap();
+        let names = list.iter().map(|e| {
+            let word = |key: &str| e[key].as_str().unwrap_or("-").to_string();
+            format!("{} {} {}", word("manager"), word("operation"), word("time"))
+        });
+        let merged = list.iter().find(|e| e["manager"] == ANCIENT).map(|e| e["fieldsV1"].clone());
+        (names.collect(), merged)
+    }
+
+    #[test]
+    fn the_oldest_updates_become_one_entry_that_keeps_their_fields() {
+        let at = |i: usize| format!("2026-11-20T12:00:{i:02}Z");
+        // The oldest ones are not the first ones of the list.
+        let mut all: Vec<Entry> = (0..22).rev().map(|i| update(i, Some(&at(i)))).collect();
+        all[21].applies = true;
+        let (names, merged) = written(all.clone());
+        assert_eq!(names.len(), MANAGERS_MAX);
+        assert!(names.contains(&format!("m0 Apply {}", at(0))), "an applied entry is not merged: {names:?}");
+        assert!(
+            names.contains(&format!("{ANCIENT} Update {}", at(3)))
+                && names.contains(&format!("m4 Update {}", at(4))),
+            "{names:?}"
+        );
+        assert_eq!(merged, Some(json!({ "f:spec": { "f:f1": {}, "f:f2": {}, "f:f3": {} } })));
+        // What was merged before is merged again, and what has no time is the oldest.
+        let mut object = json!({ "metadata": {} });
+        write(&mut object, all);
+        let mut next = entries(&object);
+        next.push(update(90, None));
+        let (names, merged) = written(next);
+        assert_eq!((names.len(), names.iter().filter(|n| n.starts_with(ANCIENT)).count()), (MANAGERS_MAX, 1));
+        assert_eq!(merged, Some(json!({ "f:spec": { "f:f1": {}, "f:f2": {}, "f:f3": {}, "f:f90": {} } })));
+        let few: Vec<Entry> = (0..MANAGERS_MAX).map(|i| update(i, None)).collect();
+        assert_eq!(written(few).1, None);
+    }
 }
