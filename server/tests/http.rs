@@ -14,6 +14,8 @@ mod feeds;
 mod identity;
 #[path = "http/joining.rs"]
 mod joining;
+#[path = "http/long_lists.rs"]
+mod long_lists;
 #[path = "http/objects.rs"]
 mod objects;
 #[path = "http/open_tools.rs"]

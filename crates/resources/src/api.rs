@@ -7,13 +7,14 @@ use crate::delete::{self, DeleteOptions};
 use crate::discovery;
 use crate::failure::Failure;
 use crate::kind::{Column, Kind, Verb};
-use crate::list;
+use crate::list::{self, List};
 use crate::namespaces;
 use crate::openapi;
 use crate::request::{Collection, Options, Reply, Request, Target, target};
 use crate::selector::Selector;
 use crate::store::Objects;
-use crate::table::{Include, table};
+use crate::streamed;
+use crate::table::Include;
 use crate::tail::{TailLimits, Tails};
 use crate::watch;
 use crate::write::{self, Written};
@@ -87,11 +88,15 @@ impl Api {
         }
         // Before anything is written: what it came to could not be said.
         let Some(form) = body::form(&request.accept) else { return failed(&Failure::not_acceptable()) };
-        if let (true, Target::Collection(c, ns)) = (is_watch, &target) {
-            return match self.watch(caller, *c, ns, &options, form).await {
-                Ok(reply) => reply,
-                Err(failure) => failed(&failure),
-            };
+        let in_parts = match &target {
+            Target::Collection(c, ns) if is_watch => Some(self.watch(caller, *c, ns, &options, form).await),
+            Target::Collection(c, ns) if request.method == "GET" => {
+                Some(self.list(caller, *c, ns, &options, form).await)
+            }
+            _ => None,
+        };
+        if let Some(reply) = in_parts {
+            return reply.unwrap_or_else(|failure| failed(&failure));
         }
         match self.act(caller, target, &request, &options).await {
             Ok(answer) => {
@@ -127,6 +132,27 @@ impl Api {
         Ok(Reply::Watch(watch::watch(objects, &self.tails, selector, options, form).await?))
     }
 
+    /// A list: whole where it is short, else in parts.
+    async fn list(
+        &self,
+        caller: &Caller,
+        c: Collection,
+        namespace: &str,
+        options: &Options,
+        form: Form,
+    ) -> Result<Reply, Failure> {
+        let selector = Selector::read(c.kind, options.get("labelSelector"), options.get("fieldSelector"))?;
+        let mut list = List::begin(self.objects(caller, c, namespace), selector, options).await?;
+        Ok(match list.short().await? {
+            Ok(whole) => finished(of(c.kind, whole), form, options),
+            Err(first) => {
+                let include = Include::read(options.get("includeObject"));
+                let parts = streamed::parts(list, first, form, include);
+                Reply::List { content_type: form.media_type(), parts }
+            }
+        })
+    }
+
     async fn act(
         &self,
         caller: &Caller,
@@ -151,14 +177,6 @@ impl Api {
             Target::Collection(c, ns) => {
                 let objects = self.objects(caller, c, &ns);
                 match method {
-                    "GET" => {
-                        let selector = Selector::read(
-                            c.kind,
-                            options.get("labelSelector"),
-                            options.get("fieldSelector"),
-                        )?;
-                        Ok(of(c.kind, list::list(&objects, &selector, options).await?))
-                    }
                     "POST" => written(c.kind, create::create(&objects, request, options, now).await?),
                     "DELETE" => delete_all(&objects, request, options, now).await.map(|v| of(c.kind, v)),
                     _ => Err(Failure::method_not_allowed(method)),
@@ -242,7 +260,7 @@ async fn delete_all(
 ) -> Result<Value, Failure> {
     let selector = Selector::read(objects.kind, options.get("labelSelector"), options.get("fieldSelector"))?;
     let deletion = DeleteOptions::read(request, options)?;
-    let all = list::list(objects, &selector, options).await?;
+    let all = list::whole(objects, selector, options).await?;
     for object in all["items"].as_array().into_iter().flatten() {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         match delete::run(objects, name, &deletion, now).await {
@@ -254,16 +272,10 @@ async fn delete_all(
 }
 
 fn finished(answer: Answer, form: Form, options: &Options) -> Reply {
-    let value = match (form, answer.columns) {
-        (Form::Table(version), Some(columns)) => table(
-            columns,
-            &answer.value,
-            version,
-            Include::read(options.get("includeObject")),
-            Timestamp::now(),
-        ),
-        (Form::Partial, Some(_)) => body::partial(&answer.value),
-        _ => answer.value,
+    let include = Include::read(options.get("includeObject"));
+    let value = match answer.columns {
+        Some(columns) => body::shaped(answer.value, form, columns, include),
+        None => answer.value,
     };
     let (body, content_type) = body::write(&value, form);
     Reply::Whole { status: answer.status, content_type, warnings: answer.warnings, retry_after: None, body }

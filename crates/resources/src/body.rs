@@ -1,7 +1,10 @@
 //! Bodies: JSON or YAML in, JSON, YAML, a table or metadata alone out, as the client accepts.
 
 use crate::failure::Failure;
+use crate::kind::Column;
 use crate::repeated;
+use crate::table::{Include, table};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// Longest body that is read, octets.
@@ -78,6 +81,22 @@ pub(crate) enum Form {
     Partial,
 }
 
+impl Form {
+    /// True where the answer is written as YAML.
+    pub(crate) fn is_yaml(self) -> bool {
+        matches!(self, Form::Yaml | Form::Text)
+    }
+
+    /// The `Content-Type` of an answer.
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Form::Yaml => "application/yaml",
+            Form::Text => "text/plain; charset=utf-8",
+            Form::Json | Form::Table(_) | Form::Partial => "application/json",
+        }
+    }
+}
+
 /// The media type of a `Content-Type` without its parameters, in lower case: it compares without regard to case (RFC 9110,
 /// section 8.3.1).
 pub(crate) fn media_type(content_type: &str) -> String {
@@ -132,13 +151,21 @@ pub(crate) fn partial(object: &Value) -> Value {
     list
 }
 
+/// An object or a list with columns, in the form that was asked for.
+pub(crate) fn shaped(value: Value, form: Form, columns: &[Column], include: Include) -> Value {
+    match form {
+        Form::Table(version) => table(columns, &value, version, include, Timestamp::now()),
+        Form::Partial => partial(&value),
+        Form::Json | Form::Yaml | Form::Text => value,
+    }
+}
+
 /// The bytes of an answer and their media type.
 pub(crate) fn write(value: &Value, form: Form) -> (Vec<u8>, &'static str) {
-    if matches!(form, Form::Yaml | Form::Text)
+    if form.is_yaml()
         && let Ok(text) = serde_saphyr::to_string(value)
     {
-        let media = if form == Form::Text { "text/plain; charset=utf-8" } else { "application/yaml" };
-        return (text.into_bytes(), media);
+        return (text.into_bytes(), form.media_type());
     }
     let mut bytes = serde_json::to_vec(value).unwrap_or_default();
     bytes.push(b'\n');

@@ -33,6 +33,7 @@ mod request;
 mod schema;
 mod selector;
 mod store;
+mod streamed;
 mod table;
 mod tail;
 mod watch;

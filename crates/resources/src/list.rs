@@ -5,60 +5,130 @@ use crate::kind::Kind;
 use crate::request::Options;
 use crate::schema::Violation;
 use crate::selector::Selector;
-use crate::store::Objects;
+use crate::store::{Objects, name_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use model::ids::LogPosition;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Objects of a chunk at most, and of a list without a limit that are read at once.
+/// Objects of a chunk at most.
 pub(crate) const CHUNK: u32 = 500;
-/// Objects of one answer at most: beyond, the client gets a token to continue with.
-const LIST_MAX: usize = 100_000;
+/// Objects of a list that are read at once while it is sent: those, as trees and as text, are all that a list of any
+/// length holds in memory, because the next ones are read when the client has taken these.
+const SENT_AT_ONCE: u32 = 100;
+/// Objects of a list that is needed as a whole.
+const WHOLE_MAX: usize = 100_000;
 
-/// The list of objects that the options select.
-pub(crate) async fn list(
-    objects: &Objects,
-    selector: &Selector,
-    options: &Options,
-) -> Result<Value, Failure> {
-    check_options(options)?;
-    let head = head(objects, options).await?;
-    let limit = options.number("limit")?.unwrap_or(0);
-    let limit = usize::try_from(limit).unwrap_or(0);
-    let wanted = if limit == 0 { LIST_MAX } else { limit.min(LIST_MAX) };
-    let (rv, mut after) = match options.get("continue") {
-        "" if options.get("resourceVersionMatch") == "Exact" => (
-            unchanged_since(objects, options.number("resourceVersion")?.unwrap_or(0), head).await?,
-            String::new(),
-        ),
-        "" => (head, String::new()),
-        token => resume(objects, token, head).await?,
-    };
-    if let Some(name) = selector.name() {
-        let found = objects.get(name).await?.filter(|o| selector.matches(o));
-        return Ok(answer(objects.kind, found.into_iter().collect(), rv, None));
-    }
-    let mut items = Vec::new();
-    let mut more = true;
-    while more && items.len() <= wanted {
-        let ask = u32::try_from(wanted + 1 - items.len()).unwrap_or(CHUNK).min(CHUNK + 1);
-        let read = objects.after(&after, ask).await?;
-        more = read.len() == ask as usize;
-        if let Some(last) = read.last() {
-            after = last["metadata"]["name"].as_str().unwrap_or_default().to_string();
-        }
-        items.extend(read.into_iter().filter(|o| selector.matches(o)));
-    }
-    let surplus = items.len() > wanted;
-    items.truncate(wanted);
-    let next = items.last().filter(|_| surplus).and_then(|o| o["metadata"]["name"].as_str());
-    let token = next.map(|name| token(rv.0, name));
-    Ok(answer(objects.kind, items, rv, token))
+/// A list that is read in order.
+pub(crate) struct List {
+    pub(crate) objects: Objects,
+    selector: Selector,
+    rv: LogPosition,
+    /// Objects up to this name were read.
+    after: String,
+    /// The name of the last object that was returned.
+    last: String,
+    /// Objects to return.
+    left: usize,
+    at_once: u32,
+    is_begun: bool,
+    is_ended: bool,
+    /// The token with which the client goes on.
+    token: Option<String>,
 }
 
-fn answer(kind: &Kind, items: Vec<Value>, rv: LogPosition, token: Option<String>) -> Value {
+impl List {
+    /// The list of objects that the options select.
+    pub(crate) async fn begin(
+        objects: Objects,
+        selector: Selector,
+        options: &Options,
+    ) -> Result<Self, Failure> {
+        check_options(options)?;
+        let head = head(&objects, options).await?;
+        let limit = usize::try_from(options.number("limit")?.unwrap_or(0)).unwrap_or(usize::MAX);
+        let (rv, after) = match options.get("continue") {
+            "" if options.get("resourceVersionMatch") == "Exact" => (
+                unchanged_since(&objects, options.number("resourceVersion")?.unwrap_or(0), head).await?,
+                String::new(),
+            ),
+            "" => (head, String::new()),
+            token => resume(&objects, token, head).await?,
+        };
+        let left = if limit == 0 { usize::MAX } else { limit };
+        // A chunk that the client asked for is one answer, made at once.
+        let at_once = if left <= CHUNK as usize { CHUNK } else { SENT_AT_ONCE };
+        let last = String::new();
+        let (is_begun, is_ended, token) = (false, false, None);
+        Ok(List { objects, selector, rv, after, last, left, at_once, is_begun, is_ended, token })
+    }
+
+    /// The next objects; none only at the end of the list.
+    pub(crate) async fn next(&mut self) -> Result<Vec<Value>, Failure> {
+        let mut items = Vec::new();
+        if let Some(name) = self.selector.name().filter(|_| !self.is_ended) {
+            self.is_ended = true;
+            items.extend(self.objects.get(name).await?.filter(|o| self.selector.matches(o)));
+            return Ok(items);
+        }
+        while items.is_empty() && !self.is_ended {
+            // One more than is returned tells whether there are more. What is read after that is for a selector that few
+            // objects match: never one by one.
+            let wanted = if self.is_begun { usize::MAX } else { self.left.saturating_add(1) };
+            let ask = u32::try_from(wanted).unwrap_or(u32::MAX).min(self.at_once + 1);
+            self.is_begun = true;
+            let read = self.objects.after(&self.after, ask).await?;
+            self.is_ended = read.len() < ask as usize;
+            if let Some(last) = read.last() {
+                self.after = name_of(last).to_string();
+            }
+            items.extend(read.into_iter().filter(|o| self.selector.matches(o)));
+            let is_surplus = items.len() > self.left;
+            items.truncate(self.left);
+            self.left -= items.len();
+            if let Some(last) = items.last() {
+                self.last = name_of(last).to_string();
+            }
+            if is_surplus {
+                self.token = Some(token(self.rv.0, &self.last));
+                self.is_ended = true;
+            }
+        }
+        Ok(items)
+    }
+
+    /// The objects as a list, without those to come.
+    pub(crate) fn of(&self, items: Vec<Value>) -> Value {
+        answer(self.objects.kind, items, self.rv, self.token.as_deref())
+    }
+
+    /// The list as one value, if it ends within the objects that are read at once; else its first objects.
+    pub(crate) async fn short(&mut self) -> Result<Result<Value, Vec<Value>>, Failure> {
+        let mut items = self.next().await?;
+        while !self.is_ended && items.len() <= self.at_once as usize {
+            items.extend(self.next().await?);
+        }
+        Ok(if self.is_ended { Ok(self.of(items)) } else { Err(items) })
+    }
+}
+
+/// The list of objects that the options select, as one value; at most [`WHOLE_MAX`].
+pub(crate) async fn whole(
+    objects: &Objects,
+    selector: Selector,
+    options: &Options,
+) -> Result<Value, Failure> {
+    let mut list = List::begin(objects.clone(), selector, options).await?;
+    list.left = list.left.min(WHOLE_MAX);
+    let mut items = Vec::new();
+    while !list.is_ended {
+        items.extend(list.next().await?);
+    }
+    Ok(list.of(items))
+}
+
+fn answer(kind: &Kind, items: Vec<Value>, rv: LogPosition, token: Option<&str>) -> Value {
     let mut metadata = json!({ "resourceVersion": rv.0.to_string() });
     if let Some(token) = token {
         metadata["continue"] = token.into();

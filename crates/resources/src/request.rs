@@ -44,6 +44,13 @@ pub enum Reply {
         /// The body.
         body: Vec<u8>,
     },
+    /// A list that is longer than what is read at once. It is read as it is sent; one that ends with an error is not whole.
+    List {
+        /// `Content-Type`.
+        content_type: &'static str,
+        /// Parts of the body.
+        parts: BoxStream<'static, Result<Vec<u8>, Failure>>,
+    },
     /// Lines of a watch, as they come.
     Watch(BoxStream<'static, WatchLine>),
 }

@@ -100,22 +100,46 @@ async fn is_still(access: &Access, credentials: &Parts, caller: &Caller) -> bool
     }
 }
 
-/// The lines of a watch, which ends with an error once its credentials are `expired`.
-fn while_valid(
-    lines: impl Stream<Item = WatchLine> + Send + Unpin + 'static,
+/// What is sent, until the credentials are `expired`: then `end`, and nothing more.
+fn while_valid<T: Send + 'static>(
+    parts: impl Stream<Item = T> + Send + Unpin + 'static,
     expired: impl Future<Output = ()> + Send + 'static,
-) -> impl Stream<Item = WatchLine> + Send {
-    stream::unfold((lines, Some(Box::pin(expired))), |(mut lines, expired)| async move {
-        let mut expired = expired?;
+    end: T,
+) -> impl Stream<Item = T> + Send {
+    let open = (parts, Some((Box::pin(expired), end)));
+    stream::unfold(open, |(mut parts, open)| async move {
+        let (mut expired, end) = open?;
         tokio::select! {
-            line = lines.next() => line.map(|line| (line, (lines, Some(expired)))),
-            () = &mut expired => {
-                let status = status_object(401, "Unauthorized", "the credentials of this watch are no longer valid");
-                let end = format!("{}\n", json!({ "type": "ERROR", "object": status }));
-                Some((end.into_bytes().into(), (lines, None)))
-            }
+            part = parts.next() => part.map(|part| (part, (parts, Some((expired, end))))),
+            () = &mut expired => Some((end, (parts, None))),
         }
     })
+}
+
+/// The words for a client whose credentials end while it is sent something.
+fn no_longer_valid() -> Failure {
+    Failure::new(401, "Unauthorized", "the credentials of this request are no longer valid")
+}
+
+/// The last line of a watch whose credentials expire.
+fn end_of_watch() -> WatchLine {
+    let end = format!("{}\n", json!({ "type": "ERROR", "object": no_longer_valid().status() }));
+    end.into_bytes().into()
+}
+
+/// A list that is read as it is sent. One that can't be read to its end is cut off, which every client sees: its length is
+/// not known before, so that only a complete body has an end.
+fn list(
+    parts: impl Stream<Item = Result<Vec<u8>, Failure>> + Send + Unpin + 'static,
+    expired: impl Future<Output = ()> + Send + 'static,
+) -> Body {
+    let parts = while_valid(parts, expired, Err(no_longer_valid())).map(|part| {
+        part.map(Bytes::from).map_err(|failure| {
+            tracing::warn!(error = %failure.message, "a list was not sent to its end");
+            std::io::Error::other(failure.message)
+        })
+    });
+    Body::from_stream(parts)
 }
 
 fn response(reply: Reply, expired: impl Future<Output = ()> + Send + 'static) -> Response {
@@ -142,6 +166,9 @@ fn response(reply: Reply, expired: impl Future<Output = ()> + Send + 'static) ->
             }
             response
         }
+        Reply::List { content_type, parts } => {
+            ([(CONTENT_TYPE, content_type)], list(parts, expired)).into_response()
+        }
         Reply::Watch(lines) => {
             let Ok(permit) = WATCHES.try_acquire() else {
                 let status =
@@ -149,7 +176,7 @@ fn response(reply: Reply, expired: impl Future<Output = ()> + Send + 'static) ->
                 return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "5")], axum::Json(status))
                     .into_response();
             };
-            let lines = while_valid(lines, expired).map(move |line| {
+            let lines = while_valid(lines, expired, end_of_watch()).map(move |line| {
                 let _ = &permit;
                 Ok::<_, Infallible>(Bytes::from_owner(line))
             });
@@ -189,14 +216,27 @@ mod tests {
         let line: WatchLine = b"{}\n".to_vec().into();
         let open = stream::iter([line.clone()]).chain(stream::pending());
         let (expire, expired) = tokio::sync::oneshot::channel::<()>();
-        let mut watch = Box::pin(while_valid(Box::pin(open), async move { expired.await.unwrap_or(()) }));
+        let expired = async move { expired.await.unwrap_or(()) };
+        let mut watch = Box::pin(while_valid(Box::pin(open), expired, end_of_watch()));
         assert_eq!(watch.next().await, Some(line.clone()));
         expire.send(()).unwrap();
         let end = watch.next().await.unwrap();
         let end: Value = serde_json::from_slice(&end).unwrap();
         assert_eq!((&end["type"], &end["object"]["code"]), (&json!("ERROR"), &json!(401)));
         assert_eq!(watch.next().await, None);
-        let whole = while_valid(stream::iter([line.clone()]), std::future::pending());
+        let whole = while_valid(stream::iter([line.clone()]), std::future::pending(), end_of_watch());
         assert_eq!(whole.collect::<Vec<_>>().await, [line], "one that ends by itself has no error");
+    }
+
+    #[tokio::test]
+    async fn a_list_that_fails_or_whose_credentials_expire_has_no_end() {
+        let part = || stream::iter([Ok(b"[1".to_vec())]);
+        let failed = part().chain(stream::iter([Err(Failure::new(500, "InternalError", "no store"))]));
+        let read = |body: Body| to_bytes(body, 1 << 10);
+        assert!(read(list(Box::pin(failed), std::future::pending())).await.is_err());
+        let open = part().chain(stream::pending());
+        assert!(read(list(Box::pin(open), std::future::ready(()))).await.is_err());
+        let whole = part().chain(stream::iter([Ok(b"]".to_vec())]));
+        assert_eq!(read(list(Box::pin(whole), std::future::pending())).await.unwrap(), "[1]");
     }
 }

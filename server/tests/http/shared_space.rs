@@ -25,7 +25,7 @@ impl Client {
             ..Request::default()
         };
         let Reply::Whole { status, body, .. } = self.api.answer(&self.caller, request).await else {
-            panic!("a watch")
+            panic!("not one body")
         };
         let body: Value = serde_json::from_slice(&body).unwrap();
         assert!(status < 300, "{status} {body}");

@@ -55,7 +55,7 @@ impl Client {
 
     async fn send(&self, method: &str, path: &str, body: &Value) -> Value {
         let Reply::Whole { status, body, .. } = self.ask(method, path, "", body).await else {
-            panic!("a watch")
+            panic!("not one body")
         };
         let body: Value = serde_json::from_slice(&body).unwrap();
         assert!(status < 300, "{status} {body}");
@@ -80,6 +80,7 @@ impl Client {
         match self.ask("GET", plural, &format!("watch=true&{query}"), &Value::Null).await {
             Reply::Watch(lines) => Events(lines),
             Reply::Whole { body, .. } => panic!("{}", String::from_utf8_lossy(&body)),
+            Reply::List { .. } => panic!("a list"),
         }
     }
 
