@@ -121,6 +121,14 @@ async fn domains_are_created_listed_explained_labelled_and_deleted() {
     let namespaces = c.kubectl(&["get", "ns"]).await;
     assert!(namespaces.lines().any(|l| l.starts_with("default") && l.contains("Active")), "{namespaces}");
     assert_eq!(c.kubectl(&["get", "namespace", "default", "-o", "name"]).await.trim(), "namespace/default");
+    let mut watch = c.command(&["get", "ns", "-w", "-o", "name"]);
+    let mut watch = watch.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let line = tokio::time::timeout(Duration::from_secs(30), lines.next_line()).await.unwrap().unwrap();
+    assert_eq!(line.as_deref(), Some("namespace/default"));
+    assert!(watch.try_wait().unwrap().is_none(), "it goes on watching");
+    watch.kill().await.unwrap();
+    assert!(c.kubectl(&["explain", "namespace.status"]).await.contains("Active: it can be used"));
     let domain = json!({ "apiVersion": "datumapis.com/v1alpha", "kind": "Domain",
         "metadata": { "name": "q7.io" }, "spec": { "name": "q7.io" } });
     let file = c.file("domain.json", &domain);

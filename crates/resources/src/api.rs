@@ -90,6 +90,9 @@ impl Api {
         let Some(form) = body::form(&request.accept) else { return failed(&Failure::not_acceptable()) };
         let in_parts = match &target {
             Target::Collection(c, ns) if is_watch => Some(self.watch(caller, *c, ns, &options, form).await),
+            Target::Namespaces(None) if is_watch => {
+                Some(namespaces::watch(caller, &options, form).map(Reply::Watch))
+            }
             Target::Collection(c, ns) if request.method == "GET" => {
                 Some(self.list(caller, *c, ns, &options, form).await)
             }

@@ -37,6 +37,7 @@ mod streamed;
 mod table;
 mod tail;
 mod watch;
+mod watch_lines;
 mod write;
 
 pub use api::Api;

@@ -1,26 +1,64 @@
 //! OpenAPI descriptions, versions 2 and 3, derived from the kinds.
 
+mod schemas;
+
 use crate::kind::{GROUP, Kind, VERSION, Verb};
 use crate::kinds;
+use crate::namespaces;
+use schemas::{Described, GRACE, META, ORPHANS, POLICY, schemas};
 use serde_json::{Map, Value, json};
-
-const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
 /// The answer for a path of descriptions, if it is one.
 pub(crate) fn document(path: &[&str]) -> Option<Value> {
     Some(match path {
         ["openapi", "v2"] => v2(),
         ["openapi", "v3"] => index(),
-        ["openapi", "v3", "apis", g, v] if (*g, *v) == (GROUP, VERSION) => v3(),
+        ["openapi", "v3", "apis", g, v] if (*g, *v) == (GROUP, VERSION) => v3(&of_kinds(), paths(true)),
+        ["openapi", "v3", "api", "v1"] => v3(&[namespace()], core_paths(true)),
         _ => return None,
     })
 }
 
 fn index() -> Value {
-    let url = format!("/openapi/v3/apis/{GROUP}/{VERSION}?hash={}", env!("CARGO_PKG_VERSION"));
-    let mut paths = Map::new();
-    paths.insert(format!("apis/{GROUP}/{VERSION}"), json!({ "serverRelativeURL": url }));
+    let entry = |path: String| {
+        let url = format!("/openapi/v3/{path}?hash={}", env!("CARGO_PKG_VERSION"));
+        (path, json!({ "serverRelativeURL": url }))
+    };
+    let paths: Map<String, Value> =
+        [entry("api/v1".into()), entry(format!("apis/{GROUP}/{VERSION}"))].into_iter().collect();
     json!({ "paths": paths })
+}
+
+fn of_kinds() -> Vec<Described> {
+    let one = |kind: &Kind| Described {
+        definition: definition(kind),
+        kind: kind.name,
+        plural: kind.plural,
+        description: kind.description,
+        schema: (kind.schema)(),
+        api_version: Kind::api_version(),
+        gvk,
+    };
+    kinds::ALL.into_iter().map(one).collect()
+}
+
+fn namespace() -> Described {
+    Described {
+        definition: NAMESPACE.into(),
+        kind: namespaces::KIND,
+        plural: namespaces::PLURAL,
+        description: namespaces::DESCRIPTION,
+        schema: namespaces::schema(),
+        api_version: "v1".into(),
+        gvk: core_gvk,
+    }
+}
+
+/// The definition of a namespace, as API servers call it.
+const NAMESPACE: &str = "io.k8s.api.core.v1.Namespace";
+
+fn core_gvk(kind: &str) -> Value {
+    json!({ "group": "", "version": "v1", "kind": kind })
 }
 
 fn definition(kind: &Kind) -> String {
@@ -30,103 +68,6 @@ fn definition(kind: &Kind) -> String {
 fn gvk(kind: &str) -> Value {
     json!({ "group": GROUP, "version": VERSION, "kind": kind })
 }
-
-/// All schemas, with references below `prefix`.
-fn schemas(prefix: &str) -> Map<String, Value> {
-    let reference = |name: &str| json!({ "$ref": format!("{prefix}{name}") });
-    let mut all = Map::new();
-    for kind in kinds::ALL {
-        let mut schema = (kind.schema)();
-        schema["description"] = kind.description.into();
-        schema["properties"]["apiVersion"]["description"] =
-            "Version of the schema of this object, datumapis.com/v1alpha.".into();
-        schema["properties"]["kind"]["description"] = "The kind of this object.".into();
-        let mut metadata = reference(&format!("{META}.ObjectMeta"));
-        // OpenAPI 3.0 ignores what stands beside a reference.
-        if prefix.starts_with("#/components") {
-            metadata = json!({ "allOf": [metadata], "description": "Standard metadata.", "default": {} });
-        } else {
-            metadata["description"] = "Standard metadata.".into();
-        }
-        schema["properties"]["metadata"] = metadata;
-        schema["x-kubernetes-group-version-kind"] = json!([gvk(kind.name)]);
-        all.insert(definition(kind), schema);
-        let list = format!("{}List", kind.name);
-        let items = reference(&definition(kind));
-        all.insert(
-            format!("{}List", definition(kind)),
-            json!({
-                "type": "object",
-                "description": format!("A list of {}.", kind.plural),
-                "required": ["items"],
-                "properties": {
-                    "apiVersion": { "type": "string", "description": "Version of the schema." },
-                    "kind": { "type": "string", "description": "The kind of this list." },
-                    "metadata": reference(&format!("{META}.ListMeta")),
-                    "items": { "type": "array", "description": "The objects.", "items": items },
-                },
-                "x-kubernetes-group-version-kind": [gvk(&list)],
-            }),
-        );
-    }
-    let mut meta = crate::schema::metadata();
-    meta["description"] = "Metadata that every object has.".into();
-    all.insert(format!("{META}.ObjectMeta"), meta);
-    let text = json!({ "type": "string" });
-    all.insert(format!("{META}.ListMeta"), json!({
-        "type": "object", "description": "Metadata of a list.",
-        "properties": { "resourceVersion": text, "continue": text, "selfLink": text, "remainingItemCount": { "type": "integer", "format": "int64" } },
-    }));
-    all.insert(
-        format!("{META}.Status"),
-        json!({
-            "type": "object", "description": "The result of a request that has no object to return.",
-            "properties": {
-                "apiVersion": text, "kind": text, "status": text, "message": text, "reason": text,
-                "code": { "type": "integer", "format": "int32" },
-                "details": { "type": "object", "x-kubernetes-preserve-unknown-fields": true },
-                "metadata": reference(&format!("{META}.ListMeta")),
-            },
-        }),
-    );
-    all.insert(
-        format!("{META}.Preconditions"),
-        json!({
-            "type": "object", "description": "What must hold of the object, so that another one of its name is not deleted.",
-            "properties": {
-                "uid": { "type": "string", "description": "Its metadata.uid." },
-                "resourceVersion": { "type": "string", "description": "Its metadata.resourceVersion." },
-            },
-        }),
-    );
-    all.insert(
-        format!("{META}.DeleteOptions"),
-        json!({
-            "type": "object", "description": "How an object is deleted.",
-            "properties": {
-                "apiVersion": { "type": "string", "description": "Version of these options." },
-                "kind": { "type": "string", "description": "DeleteOptions." },
-                "dryRun": {
-                    "type": "array", "items": text, "x-kubernetes-list-type": "atomic",
-                    "description": "All: nothing is deleted.",
-                },
-                "gracePeriodSeconds": { "type": "integer", "format": "int64", "description": GRACE },
-                "orphanDependents": { "type": "boolean", "description": ORPHANS },
-                "preconditions": reference(&format!("{META}.Preconditions")),
-                "propagationPolicy": { "type": "string", "description": POLICY },
-            },
-            "x-kubernetes-group-version-kind": [
-                { "group": "", "version": "v1", "kind": "DeleteOptions" }, gvk("DeleteOptions"),
-            ],
-        }),
-    );
-    all
-}
-
-const GRACE: &str = "Accepted and ignored: objects of this API go at once.";
-const ORPHANS: &str =
-    "In place of propagationPolicy, which clients should send: true is Orphan, false is Background.";
-const POLICY: &str = "What happens to dependents: Orphan, Background or Foreground.";
 
 /// The end of the address of a status.
 const STATUS: &str = "/status";
@@ -144,6 +85,16 @@ struct Operation {
 }
 
 impl Operation {
+    fn new(
+        path: &str,
+        method: &'static str,
+        word: &'static str,
+        action: &'static str,
+        response: &str,
+    ) -> Self {
+        Operation { path: path.into(), method, word, action, response: response.into() }
+    }
+
     /// Its name, unlike that of any other operation.
     fn id(&self, kind: &Kind) -> String {
         let is_namespaced = self.path.contains("{namespace}");
@@ -162,13 +113,7 @@ fn operations(kind: &Kind) -> Vec<Operation> {
     let object = format!("{collection}/{{name}}");
     let (one, list) = (definition(kind), format!("{}List", definition(kind)));
     let status = format!("{META}.Status");
-    let operation = |path: &str, method, word, action, response: &str| Operation {
-        path: path.into(),
-        method,
-        word,
-        action,
-        response: response.into(),
-    };
+    let operation = Operation::new;
     let verbs = [
         (Verb::List, operation(&collection, "get", "list", "list", &list)),
         (Verb::Create, operation(&collection, "post", "create", "post", &one)),
@@ -258,28 +203,10 @@ fn parameters(operation: &Operation, v3: bool) -> Vec<Value> {
 
 fn paths(v3: bool) -> Map<String, Value> {
     let mut all = Map::new();
-    let reference = |name: &str| {
-        let prefix = if v3 { "#/components/schemas/" } else { "#/definitions/" };
-        json!({ "$ref": format!("{prefix}{name}") })
-    };
     for kind in kinds::ALL {
         for o in operations(kind) {
-            let schema = reference(&o.response);
-            let body = if v3 {
-                json!({ "description": "OK", "content": { "application/json": { "schema": schema } } })
-            } else {
-                json!({ "description": "OK", "schema": schema })
-            };
-            let code = if o.action == "post" { "201" } else { "200" };
-            let mut operation = json!({
-                "operationId": o.id(kind),
-                "description": format!("{} {}", o.action, kind.plural),
-                "parameters": parameters(&o, v3),
-                "responses": { code: body },
-                "x-kubernetes-action": o.action,
-                "x-kubernetes-group-version-kind": gvk(kind.name),
-            });
-            if let Some((schema, media)) = sent(kind, &o, &reference) {
+            let mut operation = described(&o, (o.id(kind), kind.plural, gvk(kind.name)), v3);
+            if let Some((schema, media)) = sent(kind, &o, v3) {
                 // Options of a deletion may be left out.
                 let required = o.method != "delete";
                 if v3 {
@@ -301,23 +228,60 @@ fn paths(v3: bool) -> Map<String, Value> {
     all
 }
 
+/// Addresses of the core group.
+fn core_paths(v3: bool) -> Map<String, Value> {
+    let list = format!("/api/v1/{}", namespaces::PLURAL);
+    let one = format!("{list}/{{name}}");
+    let each = [
+        Operation::new(&list, "get", "list", "list", &format!("{NAMESPACE}List")),
+        Operation::new(&one, "get", "read", "get", NAMESPACE),
+    ];
+    let entry = |o: Operation| {
+        let names =
+            (format!("{}{}", o.word, namespaces::KIND), namespaces::PLURAL, core_gvk(namespaces::KIND));
+        let operation = described(&o, names, v3);
+        (o.path, json!({ "get": operation }))
+    };
+    each.into_iter().map(entry).collect()
+}
+
+fn reference(definition: &str, v3: bool) -> Value {
+    let prefix = if v3 { "#/components/schemas/" } else { "#/definitions/" };
+    json!({ "$ref": format!("{prefix}{definition}") })
+}
+
+/// An operation without its body; of what kind of object: its identifier, the plural and the kind.
+fn described(o: &Operation, (id, plural, gvk): (String, &str, Value), v3: bool) -> Value {
+    let schema = reference(&o.response, v3);
+    let body = if v3 {
+        json!({ "description": "OK", "content": { "application/json": { "schema": schema } } })
+    } else {
+        json!({ "description": "OK", "schema": schema })
+    };
+    let code = if o.action == "post" { "201" } else { "200" };
+    json!({
+        "operationId": id,
+        "description": format!("{} {plural}", o.action),
+        "parameters": parameters(o, v3),
+        "responses": { code: body },
+        "x-kubernetes-action": o.action,
+        "x-kubernetes-group-version-kind": gvk,
+    })
+}
+
 /// The schema and the media types of the body of an operation; `None`: it has none.
-fn sent(
-    kind: &Kind,
-    operation: &Operation,
-    reference: &dyn Fn(&str) -> Value,
-) -> Option<(Value, &'static [&'static str])> {
+fn sent(kind: &Kind, operation: &Operation, v3: bool) -> Option<(Value, &'static [&'static str])> {
     const WHOLE: &[&str] = &["application/json", "application/yaml"];
     const PATCHES: &[&str] =
         &["application/merge-patch+json", "application/json-patch+json", "application/apply-patch+yaml"];
     // The status is not patched with JSON patches.
     const STATUS_PATCHES: &[&str] = &["application/merge-patch+json", "application/apply-patch+yaml"];
     Some(match operation.method {
-        "post" | "put" => (reference(&definition(kind)), WHOLE),
+        "post" | "put" => (reference(&definition(kind), v3), WHOLE),
         "patch" if operation.path.ends_with(STATUS) => (json!({ "type": "object" }), STATUS_PATCHES),
         // Without a type: a JSON patch is a list.
         "patch" => (json!({ "description": "The patch." }), PATCHES),
-        "delete" => (reference(&format!("{META}.DeleteOptions")), WHOLE),
+        "delete" => (reference(&format!("{META}.DeleteOptions"), v3), WHOLE),
         _ => return None,
     })
 }
@@ -328,12 +292,17 @@ fn info() -> Value {
 
 /// OpenAPI 2.
 pub(crate) fn v2() -> Value {
-    json!({ "swagger": "2.0", "info": info(), "paths": paths(false), "definitions": schemas("#/definitions/") })
+    let mut all = of_kinds();
+    all.push(namespace());
+    let mut paths = paths(false);
+    paths.append(&mut core_paths(false));
+    json!({ "swagger": "2.0", "info": info(), "paths": paths, "definitions": schemas("#/definitions/", &all) })
 }
 
-fn v3() -> Value {
+/// OpenAPI 3 of one group and version.
+fn v3(described: &[Described], paths: Map<String, Value>) -> Value {
     json!({
-        "openapi": "3.0.0", "info": info(), "paths": paths(true),
-        "components": { "schemas": schemas("#/components/schemas/") },
+        "openapi": "3.0.0", "info": info(), "paths": paths,
+        "components": { "schemas": schemas("#/components/schemas/", described) },
     })
 }

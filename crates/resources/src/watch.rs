@@ -3,29 +3,23 @@
 //! A watch begins with the state in chunks, or with what the change log has after its position, and goes on with the
 //! shared tail of its kind and namespace. Selectors, form and authorisation are its own.
 
-use crate::body::{Form, partial};
+use crate::body::Form;
 use crate::failure::Failure;
-use crate::kind::Verb;
+use crate::kind::{Kind, Verb};
 use crate::list::CHUNK;
 use crate::request::Options;
-use crate::schema::Violation;
 use crate::selector::Selector;
 use crate::store::{Objects, position};
-use crate::table::{Include, table};
 use crate::tail::{Change, EventType, Found, Tail, Tails, WatchLine, line};
+use crate::watch_lines::{self, BOOKMARK, Lines, initial_events};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
-use jiff::Timestamp;
 use model::ids::LogPosition;
 use model::scan::Op;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
-/// Silence after which a bookmark is sent to those that want them.
-const BOOKMARK: Duration = Duration::from_secs(30);
-/// A watch ends after so long; the client begins another one where it ended.
-const LONGEST: Duration = Duration::from_secs(3600);
 /// Objects of the state that wait for the client at most.
 const STATE_CHUNK: u32 = 100;
 /// Changes taken from the tail at once.
@@ -46,8 +40,7 @@ struct Watch {
     tail: Tail,
     source: Source,
     selector: Selector,
-    form: Form,
-    include: Include,
+    lines: Lines,
     bookmarks: bool,
     /// Send a bookmark at the end of the state.
     marks_state: bool,
@@ -62,7 +55,6 @@ struct Watch {
     matching: Option<HashSet<String>>,
     /// Entries up to here may be about objects that matched before the watch began.
     began_at: LogPosition,
-    first_columns: bool,
     ended: bool,
 }
 
@@ -85,20 +77,18 @@ pub(crate) async fn watch(
     }
     let initial = initial_events(options)?;
     let with_state = initial.unwrap_or(from == 0);
-    let seconds = options.number("timeoutSeconds")?.and_then(|s| u64::try_from(s).ok()).filter(|s| *s > 0);
     let bookmarks = options.is_set("allowWatchBookmarks");
+    let names = (Kind::api_version(), objects.kind.name);
     let mut watch = Watch {
-        form,
-        include: Include::read(options.get("includeObject")),
+        lines: Lines::new(form, options, names, objects.kind.columns),
         bookmarks,
         marks_state: initial.is_some() && bookmarks,
-        until: Instant::now() + seconds.map_or(LONGEST, Duration::from_secs).min(LONGEST),
+        until: watch_lines::end(options)?,
         at: if with_state || from == 0 { head } else { LogPosition(from) },
         ready: VecDeque::new(),
         ahead: HashMap::new(),
         matching: selector.follows_changes().then(HashSet::new),
         began_at: head,
-        first_columns: true,
         ended: false,
         tail: tails.join(&objects, head),
         source: if with_state { Source::State(String::new()) } else { Source::Log },
@@ -114,22 +104,6 @@ pub(crate) async fn watch(
         }
     }
     Ok(stream::unfold(watch, |mut w| async move { w.next().await.map(|line| (line, w)) }).boxed())
-}
-
-/// Whether the watch begins with the state; `None` when the client leaves that to the position it names.
-fn initial_events(options: &Options) -> Result<Option<bool>, Failure> {
-    let (asked, how) = (options.get("sendInitialEvents"), options.get("resourceVersionMatch"));
-    let field = "resourceVersionMatch";
-    let broken = match (asked, how) {
-        ("", "") => return Ok(None),
-        ("", _) => {
-            Violation::forbidden(field, "is forbidden for a watch unless sendInitialEvents is provided")
-        }
-        (_, "NotOlderThan") => return Ok(Some(options.is_set("sendInitialEvents"))),
-        (_, "") => Violation::forbidden(field, "must be NotOlderThan where sendInitialEvents is provided"),
-        (_, other) => Violation::not_supported(field, other, &["NotOlderThan"]),
-    };
-    Err(Failure::list_options(&[broken]))
 }
 
 impl Watch {
@@ -313,43 +287,19 @@ impl Watch {
     }
 
     fn send_change(&mut self, event: EventType, change: &Change) {
-        match self.form {
-            Form::Json | Form::Yaml | Form::Text => self.ready.push_back(change.line(event)),
-            Form::Table(_) | Form::Partial => self.send(event, &change.object),
+        if self.lines.is_plain() {
+            self.ready.push_back(change.line(event));
+        } else {
+            self.send(event, &change.object);
         }
     }
 
     fn send(&mut self, event: EventType, object: &Value) {
-        let event = event.as_str();
-        let line = match self.form {
-            Form::Table(version) => {
-                let mut rows =
-                    table(self.objects.kind.columns, object, version, self.include, Timestamp::now());
-                // As API servers do: the columns once.
-                if !std::mem::take(&mut self.first_columns) {
-                    rows["columnDefinitions"] = Value::Null;
-                }
-                line(event, &rows)
-            }
-            Form::Partial => line(event, &partial(object)),
-            Form::Json | Form::Yaml | Form::Text => line(event, object),
-        };
-        self.ready.push_back(line);
+        self.ready.push_back(self.lines.event(event.as_str(), object));
     }
 
     /// The position reached; `ends_state`: the state that the watch began with is complete.
     fn bookmark(&mut self, ends_state: bool) {
-        let kind = self.objects.kind;
-        let mut object = json!({
-            "apiVersion": crate::kind::Kind::api_version(), "kind": kind.name,
-            "metadata": { "resourceVersion": self.at.0.to_string(), "creationTimestamp": null },
-        });
-        if ends_state {
-            object["metadata"]["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
-        }
-        if let Form::Partial | Form::Table(_) = self.form {
-            object = partial(&object);
-        }
-        self.ready.push_back(line("BOOKMARK", &object));
+        self.ready.push_back(self.lines.bookmark(&self.at.0.to_string(), ends_state));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cluster::Cluster;
 use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{
@@ -217,6 +218,30 @@ async fn a_reflector_survives_a_disconnect_and_a_pruned_position() {
         create("f").await;
         until("one more", || names() == "d e f").await;
         follow.abort();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_watcher_of_namespaces_has_them_once_and_watches_on() {
+    let cluster = Cluster::start(false).await;
+    for streaming in [false, true] {
+        let all: Api<Namespace> = Api::all(client(cluster.address).await);
+        let config = watcher::Config::default();
+        let mut events =
+            std::pin::pin!(watcher(all, if streaming { config.streaming_lists() } else { config }));
+        let mut names = Vec::new();
+        loop {
+            let event = tokio::time::timeout(Duration::from_secs(30), events.next()).await.expect("an event");
+            match event.unwrap().unwrap() {
+                watcher::Event::Init => {}
+                watcher::Event::InitApply(namespace) => names.push(namespace.name_any()),
+                watcher::Event::InitDone => break,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(names.len() == 2 && names.contains(&"default".to_string()), "{names:?}");
+        let next = tokio::time::timeout(Duration::from_secs(2), events.next()).await;
+        assert!(next.is_err(), "nothing changed: {next:?}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! The resource API: what client libraries and GitOps tools rely on beyond reading and writing.
 
 use crate::resources::{CLAIMS, claim, send};
-use crate::site::site;
+use crate::site::{BEARER, site};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -297,7 +297,8 @@ async fn the_namespace_of_the_caller_is_read_as_one_of_the_core_group() {
     for method in ["POST", "DELETE", "PUT", "PATCH"] {
         assert_eq!(site.api(method, namespaces, json!({})).await.0.as_u16(), 405, "{method}");
     }
-    assert_eq!(site.api("GET", &format!("{namespaces}?watch=true"), Value::Null).await.0.as_u16(), 405);
+    let future = format!("{namespaces}?watch=true&resourceVersion=2");
+    assert_eq!(site.api("GET", &future, Value::Null).await.0.as_u16(), 504);
     // Without an account it is a Status; what is beside it is REST as before.
     let (status, text) = site.ask("GET", namespaces, &[], "").await;
     assert!(status.as_u16() == 401 && text.contains("\"Status\""), "{text}");
@@ -308,4 +309,29 @@ async fn the_namespace_of_the_caller_is_read_as_one_of_the_core_group() {
         (&list["kind"], &list["resources"][0]["name"]),
         (&json!("APIResourceList"), &json!("namespaces"))
     );
+}
+
+/// They never change: a watch sends them, or nothing to a client that has them, and ends when its client asked for that.
+#[tokio::test]
+async fn a_watch_of_namespaces_sends_the_state_and_nothing_after_it() {
+    let site = site(false).await;
+    let watch = async |query: &str| -> Vec<String> {
+        let path = format!("/api/v1/namespaces?watch=true&timeoutSeconds=1&{query}");
+        let (status, text) = site.ask("GET", &path, &[("authorization", BEARER)], "").await;
+        assert_eq!(status.as_u16(), 200, "{text}");
+        let event = |line: &str| {
+            let event: Value = serde_json::from_str(line).unwrap();
+            let (kind, metadata) = (event["type"].as_str().unwrap(), &event["object"]["metadata"]);
+            format!("{kind} {}", metadata["name"].as_str().or(metadata["resourceVersion"].as_str()).unwrap())
+        };
+        text.lines().map(event).collect()
+    };
+    let all = watch("").await;
+    assert!(all.len() == 2 && all[0] == "ADDED default" && all[1].starts_with("ADDED org-"), "{all:?}");
+    assert_eq!(watch("fieldSelector=metadata.name%3Ddefault").await, ["ADDED default"]);
+    let (_, list) = site.api("GET", "/api/v1/namespaces", Value::Null).await;
+    let rv = list["metadata"]["resourceVersion"].as_str().unwrap();
+    assert!(watch(&format!("resourceVersion={rv}")).await.is_empty());
+    let streamed = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    assert_eq!(watch(streamed).await[2], format!("BOOKMARK {rv}"));
 }

@@ -1,7 +1,7 @@
 //! The resource API: its descriptions in OpenAPI 2 and 3.
 
 use crate::site::site;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn openapi_describes_the_addresses_of_statuses_with_the_verbs_that_they_have() {
@@ -86,5 +86,28 @@ async fn openapi_describes_deletions_and_lists_of_all_namespaces() {
             assert_eq!(site.api("GET", &format!("{base}/{plural}"), Value::Null).await.0.as_u16(), 200);
         }
         assert!(api["paths"][format!("{base}/clusterclaims/{{name}}")]["delete"].is_object());
+    }
+}
+
+#[tokio::test]
+async fn openapi_describes_namespaces_of_the_core_group() {
+    let site = site(false).await;
+    let (_, index) = site.api("GET", "/openapi/v3", Value::Null).await;
+    let core = index["paths"]["api/v1"]["serverRelativeURL"].as_str().unwrap();
+    for (document, definitions) in [("/openapi/v2", "/definitions"), (core, "/components/schemas")] {
+        let (_, api) = site.api("GET", document, Value::Null).await;
+        let of = &api.pointer(definitions).unwrap()["io.k8s.api.core.v1.Namespace"];
+        let gvk = json!({ "group": "", "version": "v1", "kind": "Namespace" });
+        assert_eq!(of["x-kubernetes-group-version-kind"], json!([gvk]), "{document}");
+        assert!(of["properties"]["status"]["properties"]["phase"].is_object(), "{document}: {of}");
+        for (path, action) in [("/api/v1/namespaces", "list"), ("/api/v1/namespaces/{name}", "get")] {
+            let operations = api["paths"][path].as_object().unwrap_or_else(|| panic!("{document}: {path}"));
+            assert_eq!(operations.keys().collect::<Vec<_>>(), ["get"]);
+            let get = &operations["get"];
+            assert_eq!(
+                (&get["x-kubernetes-action"], &get["x-kubernetes-group-version-kind"]),
+                (&json!(action), &gvk)
+            );
+        }
     }
 }
