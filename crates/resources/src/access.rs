@@ -80,7 +80,7 @@ fn is_own(caller: &Caller, namespace: &str) -> bool {
     namespace == "default" || namespace == namespace_of(caller.org)
 }
 
-/// Whether the caller may do this with objects of a kind, or with their status.
+/// Checks that the caller may do this with objects of a kind, or with their status; the error is the reason.
 fn allowed(caller: &Caller, kind: &Kind, of_status: bool, verb: Verb) -> Result<(), String> {
     let action = match (of_status, verb) {
         (false, _) | (true, Verb::Get) => (kind.action)(verb),
@@ -140,7 +140,7 @@ fn decide(caller: &Caller, spec: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether an address that is no resource may be used so.
+/// Checks that an address that is no resource may be used so; the error is the reason.
 fn document(asked: &Value) -> Result<(), String> {
     let (path, verb) =
         (asked["path"].as_str().unwrap_or_default(), asked["verb"].as_str().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What every written object passes: its schema, the rules of its kind, and the fields that only the server sets.
+//! Checks of every written object: its schema, the rules of its kind, and the fields that only the server sets.
 
 use crate::collect;
 use crate::failure::{CAUSES_MAX, Failure};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// Characters of a field's path in errors and warnings; the rest is cut.
 const FIELD_MAX: usize = 200;
 
-/// What to do with fields that the schema does not know.
+/// Treatment of fields that the schema does not know.
 #[derive(Clone, Copy)]
 enum Unknown {
     Refuse,

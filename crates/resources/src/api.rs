@@ -35,7 +35,7 @@ pub struct Api {
     links: Arc<Notify>,
 }
 
-/// What a request came to.
+/// The result of a request.
 struct Answer {
     status: u16,
     value: Value,
@@ -210,7 +210,7 @@ impl Api {
     }
 }
 
-/// What a path names, if the caller may do this with it.
+/// The target of a path, if the caller may do this with it.
 fn permitted(caller: &Caller, method: &str, path: &str) -> Result<Target, Failure> {
     let target = target(path, caller)?;
     let verb = |in_collection: bool| match method {

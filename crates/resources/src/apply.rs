@@ -1,4 +1,4 @@
-//! Who manages which fields: server-side apply with its conflicts, and the bookkeeping of all other writes.
+//! Managers of fields: server-side apply with its conflicts, and the bookkeeping of all other writes.
 
 use crate::failure::{CAUSES_MAX, Failure, listed};
 use crate::fields::{Path, is_entry, is_map_with, leaves, set, unset, value, words};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// The manager of `kubectl apply --server-side`, which takes over what its client-side form applied.
 const KUBECTL: &str = "kubectl";
-/// Where the client-side form notes what it applied.
+/// The annotation in which `kubectl apply` without `--server-side` notes what it applied.
 const LAST_APPLIED: [&str; 3] =
     ["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"];
 

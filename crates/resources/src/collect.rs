@@ -97,7 +97,7 @@ impl Linked {
     }
 }
 
-/// What a pass did.
+/// The result of a pass.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// Objects that were deleted, marked for deletion or changed.
@@ -106,7 +106,7 @@ pub struct Collected {
     pub failed: Vec<(String, Failure)>,
 }
 
-/// How an owner stands.
+/// The state of an owner.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Present,
@@ -120,7 +120,7 @@ struct Pass<'a> {
     caller: Caller,
     /// Objects by the identity of each of their owners.
     dependents: HashMap<&'a str, Vec<&'a Linked>>,
-    /// What was read of owners: identity, and whether it waits for dependents.
+    /// Owners that were read: identity, and whether it waits for dependents.
     known: HashMap<(&'static str, &'a str), Option<(String, bool)>>,
 }
 

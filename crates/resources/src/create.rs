@@ -43,7 +43,7 @@ pub(crate) async fn create(
     warned(warnings, written)
 }
 
-/// What a creation under a generated name came to. `None`: the name is in use, and one of those left is to be tried.
+/// The result of a creation under a generated name. `None`: the name is in use, and one of those left is to be tried.
 fn settled<T>(made: Result<T, Failure>, left: usize) -> Option<Result<T, Failure>> {
     match made {
         Err(e) if e.reason == "AlreadyExists" && left > 0 => None,

@@ -26,11 +26,11 @@ pub struct Failure {
     pub code: u16,
     /// Stable word that clients act on.
     pub reason: &'static str,
-    /// What happened, in a sentence.
+    /// A sentence about what happened.
     pub message: String,
-    /// What it is about: name, kind, causes.
+    /// The object and the causes: `name`, `kind`, `causes`.
     pub details: Value,
-    /// How to go on with a list whose position was pruned.
+    /// The token to go on with a list whose position was pruned.
     pub continue_token: Option<String>,
 }
 
@@ -144,7 +144,7 @@ impl Failure {
         failure
     }
 
-    /// What clients write of an object, metadata and spec, is longer than the API stores.
+    /// An object whose metadata and spec are longer than the API stores.
     pub(crate) fn object_too_large(kind: &Kind, name: &str, octets: usize) -> Self {
         let message = format!(
             "{}.{GROUP} \"{name}\": Request entity too large: limit is {OBJECT_MAX} octets, metadata and spec would have \

@@ -166,7 +166,7 @@ fn read(v1: &Value, at: &mut Path, out: &mut BTreeSet<Path>) {
     }
 }
 
-/// What is wrong with a FieldsV1 form; `None`: nothing.
+/// The fault of a FieldsV1 form; `None` when it is well-formed.
 pub(crate) fn fault(v1: &Value) -> Option<String> {
     let Some(map) = v1.as_object() else { return Some("a set of fields is an object".into()) };
     map.iter().find_map(|(key, inner)| {

@@ -1,4 +1,4 @@
-//! What a kind declares. Discovery, OpenAPI, tables, validation and custom resource definitions are derived from it.
+//! The declaration of a kind. Discovery, OpenAPI, tables, validation and custom resource definitions are derived from it.
 
 use crate::kinds;
 use crate::schema::Violation;
@@ -60,7 +60,7 @@ pub struct Column {
     pub name: &'static str,
     /// `string`, `integer`, `boolean`, or `date` (shown as an age).
     pub kind: &'static str,
-    /// What it shows.
+    /// A description of the value.
     pub description: &'static str,
     /// 0: always shown; 1: with `-o wide`.
     pub priority: i32,
@@ -87,9 +87,9 @@ pub struct Kind {
     pub plural: &'static str,
     /// One of it, in lower case.
     pub singular: &'static str,
-    /// What may be typed instead.
+    /// Short names that may be typed instead.
     pub short: &'static [&'static str],
-    /// What it is, for people.
+    /// A description for people.
     pub description: &'static str,
     /// True when its objects belong to a namespace.
     pub is_namespaced: bool,
@@ -109,7 +109,7 @@ pub struct Kind {
     pub status_action: Option<Action>,
     /// Rules that the schema can't state, about a new object and the one before it.
     pub validate: fn(&Value, Option<&Value>) -> Vec<Violation>,
-    /// How its objects are read and written.
+    /// Reads and writes its objects.
     pub(crate) storage: &'static dyn Storage,
 }
 

@@ -203,7 +203,7 @@ async fn unchanged_since(objects: &Objects, asked: i64, head: LogPosition) -> Re
     }
 }
 
-/// What a client goes on with: after this name, at this position.
+/// The token with which a client goes on after this name, at this position.
 fn token(rv: i64, after: &str) -> String {
     URL_SAFE_NO_PAD.encode(json!({ "rv": rv, "after": after }).to_string())
 }
@@ -211,7 +211,7 @@ fn token(rv: i64, after: &str) -> String {
 /// The position of a token that goes on with what is there now.
 const NOW: i64 = -1;
 
-/// Where a list goes on. Its position stays that of the first chunk, so that a watch from there misses nothing; once
+/// The position and the name behind which a list goes on. The position stays that of the first chunk, so that a watch from there misses nothing; once
 /// that was pruned the client has to begin again.
 async fn resume(objects: &Objects, sent: &str, head: LogPosition) -> Result<(LogPosition, String), Failure> {
     let wrong = || Failure::bad_request("continue key is not valid");

@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: what it says, what of a client's is accepted, and how it is written.
+//! `metadata.managedFields`: reading it, checking what a client sends, and writing it.
 
 use crate::fields::{Path, fault, from_v1, split_lists, to_v1};
 use crate::kind::Kind;

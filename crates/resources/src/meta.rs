@@ -54,7 +54,7 @@ pub(crate) fn condition(
     })
 }
 
-/// What is fixed about an object.
+/// The parts of an object's metadata that are computed.
 pub(crate) struct Identity<'a> {
     pub(crate) kind: &'a Kind,
     pub(crate) org: OrgId,

@@ -25,10 +25,10 @@ pub(crate) const PLURAL: &str = "namespaces";
 pub(crate) const VERBS: [&str; 3] = ["get", "list", "watch"];
 /// Its name.
 pub(crate) const KIND: &str = "Namespace";
-/// What it is, for people.
+/// A description for people.
 pub(crate) const DESCRIPTION: &str =
     "The namespace of an organisation, under its own name and as default. Read-only.";
-/// What may be typed instead.
+/// Short names that may be typed instead.
 pub(crate) const SHORT: [&str; 1] = ["ns"];
 /// Columns after the name.
 pub(crate) static COLUMNS: [Column; 2] = [

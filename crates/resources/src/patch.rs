@@ -17,7 +17,7 @@ const COPIED_MAX: usize = BODY_MAX;
 /// Values that all operations of a patch may read or shift in lists.
 const VALUES_MAX: usize = 10_000_000;
 
-/// What a value takes.
+/// The size of a value.
 #[derive(Clone, Copy, Default)]
 struct Extent {
     /// Octets of its JSON, but for escapes in texts.
@@ -44,7 +44,7 @@ impl Extent {
         }
     }
 
-    /// What an object or a list takes: octets of its own, and the values in it.
+    /// The size of an object or a list: octets of its own, and the values in it.
     fn around<'a>(octets: usize, values: impl Iterator<Item = &'a Value>) -> Extent {
         let own = Extent { octets, values: 1, depth: 1 };
         values.map(Extent::of).fold(own, |all, one| Extent {
@@ -123,7 +123,7 @@ pub(crate) fn apply(old: &Value, patch: &[PatchOperation]) -> Result<Value, Fail
     Ok(document)
 }
 
-/// What an operation brings to the document, and what it takes away. A value that it names and that is not there counts
+/// The values that an operation brings to the document and those that it takes away. A value that it names and that is not there counts
 /// nothing: the operation will fail.
 fn change(document: &Value, operation: &PatchOperation) -> (Extent, Extent) {
     let member = |path: &Pointer, value: &Value| {

@@ -1,4 +1,4 @@
-//! Requests and replies without an HTTP framework, and what a path means.
+//! Requests and replies without an HTTP framework, and the meaning of paths.
 
 use crate::access::{REVIEW_VERSION, REVIEWS, Review};
 use crate::failure::Failure;
@@ -101,7 +101,7 @@ pub(crate) struct Collection {
     pub(crate) kind: &'static Kind,
 }
 
-/// What an address names.
+/// The target of an address.
 pub(crate) enum Target {
     /// Discovery and descriptions.
     Document(Vec<String>),

@@ -20,7 +20,7 @@ enum Test {
     Beyond(String, Ordering, i64),
 }
 
-/// What a list or watch is restricted to.
+/// The restrictions of a list or watch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selector {
     labels: Vec<Test>,

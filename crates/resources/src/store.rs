@@ -32,7 +32,7 @@ pub(crate) struct Change<'a> {
 /// A status that programs report.
 #[derive(Clone, Copy)]
 pub(crate) struct Report<'a> {
-    /// What it says; it has passed the schema.
+    /// The status; it has passed the schema.
     pub(crate) status: &'a Value,
     /// True when it replaces all that was reported.
     pub(crate) is_whole: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Report<'a> {
     pub(crate) dry_run: bool,
 }
 
-/// How a kind reads and writes its objects through the backend. Of the kinds that clients only read, what writes is left out.
+/// Reads and writes the objects of a kind through the backend. Kinds that clients only read leave out what writes.
 #[async_trait]
 pub(crate) trait Storage: Send + Sync {
     /// One object, if it exists.
@@ -67,13 +67,13 @@ pub(crate) trait Storage: Send + Sync {
         Err(objects.read_only(name_of(object)))
     }
 
-    /// Why no object of this name can ever be deleted, if so.
+    /// The reason for which no object of this name can ever be deleted, if there is one.
     fn undeletable(&self, name: &str) -> Option<String> {
         let _ = name;
         None
     }
 
-    /// Why this object can't be deleted now, if so.
+    /// The reason for which this object can't be deleted now, if there is one.
     async fn holds(&self, objects: &Objects, object: &Value) -> Result<Option<String>, Failure> {
         let _ = (objects, object);
         Ok(None)
@@ -108,7 +108,7 @@ impl Objects {
         }
     }
 
-    /// What was looked up, if it exists.
+    /// The result of a look-up; `None` when the object does not exist.
     pub(crate) fn found<T>(&self, looked_up: Result<T, ApiError>, name: &str) -> Result<Option<T>, Failure> {
         match looked_up {
             Ok(found) => Ok(Some(found)),

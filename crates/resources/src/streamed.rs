@@ -12,7 +12,7 @@ use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use serde_json::Value;
 
-/// Where the writing of a list stands.
+/// Progress of the writing of a list.
 enum Stage {
     /// Its first objects were read, nothing is written.
     Begins(Vec<Value>),

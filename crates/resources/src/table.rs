@@ -5,7 +5,7 @@ use crate::paths;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// What each row carries of its object.
+/// The part of its object that each row carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Include {
     Nothing,

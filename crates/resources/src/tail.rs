@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// How long one read of the change log waits for something new.
+/// Time for which one read of the change log waits for something new.
 const WAIT: Duration = Duration::from_secs(30);
 /// Octets of memory that an octet of a line stands for: the object is kept beside it, as a tree.
 const WEIGHT: usize = 8;
@@ -37,7 +37,7 @@ impl Default for TailLimits {
 /// A line of a watch.
 pub type WatchLine = Arc<[u8]>;
 
-/// What happened to an object (Kubernetes: `watch.Event`).
+/// The type of an event about an object (Kubernetes: `watch.Event`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventType {
     Added,
@@ -109,7 +109,7 @@ pub(crate) fn line(event: &str, object: &Value) -> WatchLine {
     format!("{{\"type\":\"{event}\",\"object\":{object}}}\n").into_bytes().into()
 }
 
-/// What a tail keeps.
+/// The changes that a tail keeps.
 struct Ring {
     /// Every change after this position …
     from: LogPosition,
@@ -120,9 +120,9 @@ struct Ring {
     end: Option<Failure>,
 }
 
-/// What a watch at a position finds.
+/// The result of reading a tail at a position.
 pub(crate) enum Found {
-    /// What comes next, in order.
+    /// The next changes, in order.
     Changes(Vec<Arc<Change>>),
     /// Nothing; all up to this position was looked at.
     Nothing(LogPosition),
@@ -272,7 +272,7 @@ impl Tail {
         at >= self.shared.ring().from
     }
 
-    /// What comes after a position, at most `limit` changes.
+    /// Reads what comes after a position, at most `limit` changes.
     pub(crate) fn after(&mut self, at: LogPosition, limit: usize) -> Found {
         // Marked as seen before the ring is read, so that a change between the two wakes.
         self.moved.borrow_and_update();

@@ -25,7 +25,7 @@ const STATE_CHUNK: u32 = 100;
 /// Changes taken from the tail at once.
 const TAKEN: usize = 64;
 
-/// Where a watch gets what comes next.
+/// The source of the next events of a watch.
 enum Source {
     /// The state, after this name.
     State(String),
@@ -197,7 +197,7 @@ impl Watch {
         Ok(())
     }
 
-    /// What the log has after the position, for a watch that begins before the tail does.
+    /// Reads the log after the position, for a watch that begins before the tail does.
     async fn read_log(&mut self) -> Result<(), Failure> {
         if self.tail.reaches_back_to(self.at) {
             self.source = Source::Tail;
@@ -214,7 +214,7 @@ impl Watch {
         Ok(())
     }
 
-    /// What the tail has after the position; waits up to `wait` for something.
+    /// Reads the tail after the position; waits up to `wait` for something.
     async fn read_tail(&mut self, wait: Duration) -> Result<(), Failure> {
         match self.tail.after(self.at, TAKEN) {
             Found::Changes(changes) => {

@@ -69,7 +69,7 @@ impl Lines {
     }
 }
 
-/// Whether a watch begins with the state; `None` when the client leaves that to the position it names.
+/// True when a watch begins with the state; `None` when the client leaves that to the position it names.
 pub(crate) fn initial_events(options: &Options) -> Result<Option<bool>, Failure> {
     let (asked, how) = (options.get("sendInitialEvents"), options.get("resourceVersionMatch"));
     let field = "resourceVersionMatch";

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use model::ids::LogPosition;
 use serde_json::{Value, json};
 
-/// How often a write without a `resourceVersion` is tried when others write at the same time.
+/// Attempts of a write without a `resourceVersion` when others write at the same time.
 pub(crate) const TRIES: usize = 5;
 /// Octets of JSON that metadata and spec of an object may have together, the bookkeeping of field managers included: what
 /// Kubernetes stores of an object at most.
@@ -59,7 +59,7 @@ pub(crate) fn check_size(objects: &Objects, object: &Value, old: Option<&Value>)
     Err(Failure::object_too_large(objects.kind, name, size))
 }
 
-/// What was written, with these warnings first.
+/// The result of a write, with these warnings first.
 pub(crate) fn warned(
     mut warnings: Vec<String>,
     written: Result<Written, Failure>,

@@ -206,7 +206,7 @@ fn dnssec_word(status: DnssecStatus) -> &'static str {
     }
 }
 
-/// Why the last look-up of the registration failed, as a label of [`model::observation::PartError`].
+/// The reason for which the last look-up of the registration failed, as a label of [`model::observation::PartError`].
 fn label(d: &DomainObject) -> &str {
     let error = d.observation.as_ref().and_then(|o| o.registration.error.as_ref());
     error.map_or("", |e| e.label.as_str())
@@ -230,7 +230,7 @@ fn failure_reason(label: &str) -> &'static str {
     }
 }
 
-/// What the last look-up came to; `None` before there was one.
+/// The outcome of the last look-up; `None` before there was one.
 fn outcome(d: &DomainObject) -> Option<Outcome> {
     match label(d) {
         _ if d.row.error.is_none() => d.row.outcome,
@@ -240,7 +240,7 @@ fn outcome(d: &DomainObject) -> Option<Outcome> {
     }
 }
 
-/// Where a claim of ownership stands, as a reason.
+/// The state of a claim of ownership, as a reason.
 fn reason(s: Standing) -> &'static str {
     match s {
         Standing::Pending => "Pending",

@@ -1,4 +1,4 @@
-//! How domains are stored: holdings of an organisation with their metadata. All else of them is observed.
+//! Storage of domains: holdings of an organisation with their metadata. All else of them is observed.
 
 use super::{holding, object};
 use crate::failure::Failure;

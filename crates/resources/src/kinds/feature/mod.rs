@@ -147,12 +147,12 @@ fn schema() -> Value {
     })
 }
 
-/// What an object that has passed the schema asks for.
+/// `spec.desired` of an object that has passed the schema.
 fn desired(object: &Value) -> Option<bool> {
     object["spec"]["desired"].as_str().map(|v| v == "On")
 }
 
-/// What an object that has passed the schema declares of a registered feature; `None` for one of the program.
+/// The declaration of a registered feature in an object that has passed the schema; `None` for one of the program.
 fn declared(object: &Value) -> Option<Declared> {
     let spec = &object["spec"];
     let word = |key: &str| spec[key].as_str().unwrap_or_default().to_string();
@@ -166,7 +166,7 @@ fn declared(object: &Value) -> Option<Declared> {
     })
 }
 
-/// What a written status that has passed the schema reports.
+/// The report in a written status that has passed the schema.
 fn report(
     name: &str,
     status: &Value,
