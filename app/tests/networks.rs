@@ -6,13 +6,14 @@ mod form;
 mod grid;
 mod support;
 
+use model::ids::{Caller, Role};
 use service::addresses::{AddressReview, Place, PlacedAddress, Pointer, Ptr, StrayAddress};
 use service::numbers::{AddressRequest, ClaimSpec, Reference};
 use service::resources::{Claim, Cover};
 use service::space::ListedBlock;
 use support::backend::Sample;
 use support::numbers::decided;
-use support::{page, post, read, router, says, text};
+use support::{page, post, read, router, router_as, says, text};
 
 fn request(prefix: Option<&str>, from: Option<&str>, len: Option<u8>) -> AddressRequest {
     AddressRequest {
@@ -351,4 +352,40 @@ async fn a_block_is_listed_before_any_claim_names_it() {
     let to = post(&app, "add_block", "prefix=10.30.0.0%2F16", "").await;
     assert_eq!(to, "/networks?block=10.30.0.0%2F16&done=block.1");
     says(&read(&app, &to).await, &["Block listed"]);
+}
+
+#[tokio::test]
+async fn who_may_not_claim_sees_the_registry_and_who_may() {
+    let mut claims = Vec::new();
+    claim(&mut claims, "web", request(Some("10.20.64.0/18"), None, None));
+    let listed = ListedBlock {
+        prefix: "10.20.0.0/16".parse().unwrap(),
+        description: "Data centre west".into(),
+        created_at: support::now(),
+    };
+    let sample = || Sample { claims: claims.clone(), blocks: vec![listed.clone()], ..Sample::of(Vec::new()) };
+    let forms =
+        ["claim_prefix", "release", "add_block", "remove_block"].map(|f| format!("action=\"/api/fn/{f}\""));
+    let address = "/networks?block=10.20.0.0/16&add=block&resource=y&prefix=10.20.0.0/24";
+    let viewer = Caller { role: Role::Viewer, ..support::caller() };
+    let (status, html) = page(&router_as(viewer, sample(), ""), address).await;
+    assert_eq!(status, 200);
+    says(
+        &text(&html),
+        &[
+            "10.20.64.0/18 web",
+            "Data centre west",
+            "Members, admins and owners of the organisation can claim",
+        ],
+    );
+    for form in &forms {
+        assert!(!html.contains(form), "{form}: {html}");
+    }
+    assert!(!html.contains("add=block#add-block"), "{html}");
+    let member = Caller { role: Role::Member, ..support::caller() };
+    let (_, html) = page(&router_as(member, sample(), ""), address).await;
+    for form in &forms {
+        assert!(html.contains(form), "{form}: {html}");
+    }
+    assert!(html.contains("add=block#add-block") && !text(&html).contains("Your role can see"), "{html}");
 }

@@ -73,7 +73,18 @@ pub async fn networks(query: String) -> Result<Networks, ApiError> {
             None => row.release = row.release.or(head),
         }
     }
-    Ok(Networks { yaml, block_error, ..page })
+    Ok(Networks { rights: rights(&caller), yaml, block_error, ..page })
+}
+
+#[cfg(feature = "ssr")]
+fn rights(caller: &model::ids::Caller) -> NetworkRights {
+    use service::policy::Action;
+    let may = |action| service::policy::authorize(caller, action).is_ok();
+    NetworkRights {
+        claim: may(Action::SaveNetworkClaim),
+        release: may(Action::DeleteNetworkClaim),
+        blocks: may(Action::SaveBlock) && may(Action::RemoveBlock),
+    }
 }
 
 /// Why the block of a form that was refused can't be listed.

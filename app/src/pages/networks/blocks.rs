@@ -46,7 +46,8 @@ fn form(n: &Networks, search: &str) -> AnyView {
 
 /// The card, with the form that lists one where it is asked for.
 pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
-    let add = query::value(search, "add").is_some_and(|what| what == "block").then(|| form(n, search));
+    let is_asked = query::value(search, "add").is_some_and(|what| what == "block");
+    let add = (is_asked && n.rights.blocks).then(|| form(n, search));
     if n.total_blocks == 0 {
         return add.into_any();
     }
@@ -66,7 +67,7 @@ pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
             let full = b.used >= 90.0;
             let free = b.largest_free.clone().map_or_else(|| "full".to_string(), |p| format!("largest free {p}"));
             let about = b.listed.as_ref().filter(|d| !d.is_empty()).map(|d| view! { <small class="wrap">{d.clone()}</small> });
-            let remove = b.listed.is_some().then(|| remove(&b.prefix));
+            let remove = (b.listed.is_some() && n.rights.blocks).then(|| remove(&b.prefix));
             let width = format!("flex:0 0 {:.1}%", b.used);
             view! {
                 <tr class:selected=b.prefix == shown>

@@ -20,12 +20,12 @@ pub(super) fn card(n: &Networks, shown: &str) -> AnyView {
         return view! {
             <section class="card empty">{icon::icon_in("network", "i i-lg")}
                 <h2>"No address space is claimed"</h2>
-                <p>"Claim a prefix for each component. Addresses in DNS are then shown with the claim that covers them."</p>
+                <p>"A component claims its prefixes. Addresses in DNS are then shown with the claim that covers them."</p>
             </section>
         }
         .into_any();
     }
-    let rows: Vec<_> = n.claims.iter().map(|r| row(r, n.now)).collect();
+    let rows: Vec<_> = n.claims.iter().map(|r| row(r, n.rights.release, n.now)).collect();
     let place = Place {
         page: u32::try_from(n.page).unwrap_or(u32::MAX),
         per_page: ROWS_PER_PAGE as u32,
@@ -151,7 +151,7 @@ fn linked(message: &str, held_by: Option<&str>) -> AnyView {
     view! { {before.to_string()}"held by "<a class="underline" href=href>{by.to_string()}</a>" "{after.to_string()} }.into_any()
 }
 
-fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
+fn row(r: &ClaimRow, may_release: bool, now: Timestamp) -> AnyView {
     let class = match r.state {
         PrefixState::Unavailable => "pill pill-critical",
         PrefixState::Allocated => "pill pill-normal",
@@ -163,7 +163,7 @@ fn row(r: &ClaimRow, now: Timestamp) -> AnyView {
         view! {
             <span class="flex items-start gap-2">
                 <a class="btn btn-sm" href=object(&r.claim) rel="external" aria-label=yaml>"YAML"</a>
-                {release(&r.claim, what)}
+                {may_release.then(|| release(&r.claim, what))}
             </span>
         }
     });

@@ -10,11 +10,23 @@ use model::inventory::percent;
 
 /// Longest description, in characters.
 const DESCRIPTION_MAX: usize = 255;
+/// For those who may only read.
+const NOT_ALLOWED: &str = "Your role can see the registry. Members, admins and owners of the organisation can claim and release \
+                           prefixes and add blocks; an admin can change your role.";
 /// The id of the form, which the switch to YAML belongs to.
 const FORM: &str = "claim-form";
 
-/// The card.
+/// The card; of someone who may not claim, who may.
 pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
+    if !n.rights.claim {
+        return view! {
+            <section class="card" id="claim">
+                <div class="card-head"><h2>"Claim a prefix"</h2></div>
+                <p class="card-body hint">{NOT_ALLOWED}</p>
+            </section>
+        }
+        .into_any();
+    }
     let (switch, body) = match &n.yaml {
         Some(text) => {
             let pairs = query::pairs(search).into_iter().filter(|(key, _)| key != "view");

@@ -87,9 +87,12 @@ fn page(n: &Networks, search: &str, zoom: space::Zoom) -> AnyView {
     });
     let here = listing(&shown, &n.search, n.state);
     let add = format!("/networks{here}{}add=block#add-block", if here.is_empty() { '?' } else { '&' });
+    let add = n.rights.blocks.then(|| {
+        view! { <a class="btn btn-primary" href=add data-noscroll="true">{icon::icon("plus")}<span>"Add block"</span></a> }
+    });
     view! {
         <div class="page-head"><h1>"Networks"</h1><span class="sub">{counts}</span>
-            <div class="actions">{exports}<a class="btn btn-primary" href=add data-noscroll="true">{icon::icon("plus")}<span>"Add block"</span></a></div></div>
+            <div class="actions">{exports}{add}</div></div>
         <div class="grid grid-cols-1 gap-4 content-start">
             {wrong}
             {cut}

@@ -302,9 +302,23 @@ pub struct Preview {
     pub reasons: Vec<String>,
 }
 
+/// What someone may do with the registry.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkRights {
+    /// Claim prefixes.
+    pub claim: bool,
+    /// Release them.
+    pub release: bool,
+    /// List blocks and take them off the list.
+    pub blocks: bool,
+}
+
 /// All of the page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Networks {
+    /// What the reader may do.
+    #[serde(default)]
+    pub rights: NetworkRights,
     /// Blocks that match the search, IPv4 first, at most [`BLOCKS_MAX`].
     pub blocks: Vec<Block>,
     /// How many more.

@@ -90,6 +90,7 @@ pub(super) fn page(s: &Source, query: &str, preview: Option<Preview>, now: Times
     });
     let first = |v4: bool| all.iter().find(|p| is_v4(p) == v4).map(ToString::to_string);
     Networks {
+        rights: NetworkRights::default(),
         blocks: matching.iter().take(BLOCKS_MAX).map(|p| map.block(p)).collect(),
         more_blocks: matching.len().saturating_sub(BLOCKS_MAX),
         total_blocks: all.len(),
