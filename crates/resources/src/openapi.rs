@@ -13,8 +13,8 @@ pub(crate) fn document(path: &[&str]) -> Option<Value> {
     Some(match path {
         ["openapi", "v2"] => v2(),
         ["openapi", "v3"] => index(),
-        ["openapi", "v3", "apis", g, v] if (*g, *v) == (GROUP, VERSION) => v3(&of_kinds(), paths(true)),
-        ["openapi", "v3", "api", "v1"] => v3(&[namespace()], core_paths(true)),
+        ["openapi", "v3", "apis", g, v] if (*g, *v) == (GROUP, VERSION) => v3(&of_kinds(), &paths(true)),
+        ["openapi", "v3", "api", "v1"] => v3(&[namespace()], &core_paths(true)),
         _ => return None,
     })
 }
@@ -300,7 +300,7 @@ pub(crate) fn v2() -> Value {
 }
 
 /// OpenAPI 3 of one group and version.
-fn v3(described: &[Described], paths: Map<String, Value>) -> Value {
+fn v3(described: &[Described], paths: &Map<String, Value>) -> Value {
     json!({
         "openapi": "3.0.0", "info": info(), "paths": paths,
         "components": { "schemas": schemas("#/components/schemas/", described) },

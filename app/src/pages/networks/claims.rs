@@ -176,7 +176,7 @@ fn row(r: &ClaimRow, may_release: bool, now: Timestamp) -> AnyView {
         <tr class:bad=r.state == PrefixState::Unavailable>
             <th scope="row"><span class="two"><span class="mono">{r.prefix.clone()}</span><small>{r.claim.clone()}</small></span></th>
             <td class="max-sm:hidden"><span class="mono text-xs">{r.reference.clone()}</span></td>
-            <td class="wrap"><span class=class>{icon(picture(r.state))}<span>{r.state.label()}</span></span>" "<span class="text-xs">{words}</span></td>
+            <td class="wrap"><span class=class>{icon(picture(r.state))}<span>{r.state.label()}</span></span><span class="block text-xs">{words}</span></td>
             <td class="num max-sm:hidden"><Ago at=r.date now=now/></td>
             <td>{actions}</td>
         </tr>

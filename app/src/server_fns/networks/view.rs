@@ -2,7 +2,10 @@
 
 use super::rows::ClaimFilter;
 use super::space::Map;
-use super::{BLOCKS_MAX, ClaimRow, Named, Networks, PrefixState, Preview, ROWS_PER_PAGE, attention, rows};
+use super::{
+    BLOCKS_MAX, ClaimRow, Named, NetworkRights, Networks, PrefixState, Preview, ROWS_PER_PAGE, attention,
+    rows,
+};
 use model::Timestamp;
 use service::addresses::AddressReview;
 use service::numbers::prefix::{is_v4, overlaps, parse};

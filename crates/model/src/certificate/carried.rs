@@ -103,7 +103,7 @@ mod tests {
         let both = all(&[good.clone(), www]);
         let alarm = changes((&both, one), (&both, two));
         assert_eq!(alarm.len(), 1);
-        let end = changes((&both, two), (&all(&[good.clone()]), three));
+        let end = changes((&both, two), (&all(std::slice::from_ref(&good)), three));
         assert_eq!(
             end[0].sentence(),
             "The certificate of www.a.io is no longer checked. The zone has no address for this host name any more"
