@@ -152,7 +152,8 @@ async fn a_long_list_has_the_position_of_its_beginning() {
     let names = names(&list["items"]);
     assert_eq!((names.len(), names.last().map(String::as_str)), (HELD, Some("z.example")));
     let rv = before.as_str().unwrap();
-    let mut changes = parts(&site, &format!("watch=true&resourceVersion={rv}"), "application/json").await;
+    let watch = format!("watch=true&resourceVersion={rv}");
+    let mut changes = parts(&site, &watch, "application/json").await;
     let mut seen = Vec::new();
     for _ in 0..2 {
         let line: Value = serde_json::from_slice(&changes.next().await.unwrap()).unwrap();
