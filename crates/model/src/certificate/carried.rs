@@ -11,18 +11,28 @@ impl Certificates {
     pub fn carry_on(&mut self, before: &Certificates, at: Timestamp, unanswered: &[String]) {
         for host in self.hosts.iter_mut().filter(|h| h.certificate.is_none()) {
             let known = before.of(&host.host).and_then(|h| h.last_presented(at));
-            host.before = known.map(|(h, at)| {
-                let host = HostCertificate { before: None, ..h.clone() };
-                Box::new(LastPresented { at, host })
-            });
+            host.before = known.map(|(h, at)| LastPresented::of(h, at));
         }
         let is_unanswered = |host: &str| {
-            let of_host = |name: &str| name.trim_end_matches('.').eq_ignore_ascii_case(host);
-            unanswered.iter().any(|question| question.split(' ').next().is_some_and(of_host))
+            unanswered.iter().filter_map(|question| question.split_once(' ')).any(|(name, rtype)| {
+                // Others say nothing of addresses; some servers never answer HTTPS or CAA.
+                matches!(rtype, "A" | "AAAA" | "CNAME")
+                    && name.trim_end_matches('.').eq_ignore_ascii_case(host)
+            })
         };
         let missing = before.hosts.iter().filter(|h| self.of(&h.host).is_none() && is_unanswered(&h.host));
-        let missing: Vec<_> = missing.cloned().collect();
+        let unread = |h: &HostCertificate| HostCertificate {
+            before: h.last_presented(at).map(|(h, at)| LastPresented::of(h, at)),
+            ..HostCertificate::failed(&h.host, "its addresses could not be read".into())
+        };
+        let missing: Vec<_> = missing.map(unread).collect();
         self.hosts.extend(missing);
+    }
+}
+
+impl LastPresented {
+    fn of(host: &HostCertificate, at: Timestamp) -> Box<Self> {
+        Box::new(LastPresented { at, host: HostCertificate { before: None, ..host.clone() } })
     }
 }
 
@@ -182,14 +192,33 @@ mod tests {
     fn a_host_stays_while_its_addresses_are_not_known() {
         let before = all(&[host("www.a.io", "bb", SOON)]);
         let now = at("2026-11-10T00:00:00Z");
-        let mut seen = all(&[]);
-        seen.carry_on(&before, now, &["www.a.io AAAA".into()]);
-        assert_eq!(seen, before);
-        let mut seen = all(&[]);
-        seen.carry_on(&before, now, &["www.a.io. AAAA".into(), "b.a.io A".into()]);
-        assert_eq!(seen, before);
-        let mut seen = all(&[]);
-        seen.carry_on(&before, now, &["a.io AAAA".into()]);
-        assert_eq!(seen, all(&[]));
+        let carried = |unanswered: &[&str]| {
+            let mut seen = all(&[]);
+            seen.carry_on(&before, now, &unanswered.iter().map(ToString::to_string).collect::<Vec<_>>());
+            seen
+        };
+        let later = at("2026-11-21T00:00:00Z");
+        for unanswered in [&["www.a.io AAAA"][..], &["www.a.io. CNAME", "b.a.io A"]] {
+            let seen = carried(unanswered);
+            assert_eq!(seen.condition(later), None, "it is not judged while it is not looked at");
+            assert_eq!(changes((&before, now), (&seen, later)), []);
+            assert_eq!(changes((&seen, later), (&all(&[]), later)).len(), 1, "its alarm can still end");
+        }
+        for unanswered in ["a.io AAAA", "www.a.io HTTPS", "www.a.io CAA"] {
+            assert_eq!(carried(&[unanswered]), all(&[]), "{unanswered} says nothing of its addresses");
+        }
+    }
+
+    #[test]
+    fn a_host_that_comes_back_with_its_old_certificate_alarms_again() {
+        let www = host("www.a.io", "bb", SOON);
+        let (one, two) = (at("2026-11-10T00:00:00Z"), at("2026-11-21T00:00:00Z"));
+        for (now, severity) in [(one, Severity::Warning), (two, Severity::Critical)] {
+            let back = changes((&all(&[]), one), (&all(std::slice::from_ref(&www)), now));
+            let seen: Vec<_> = back.iter().map(|c| (c.kind, c.severity)).collect();
+            assert_eq!(seen, [(EventKind::CertificateEnds, severity)]);
+        }
+        let good = host("www.a.io", "bb", "2027-05-20T00:00:00Z");
+        assert_eq!(changes((&all(&[]), one), (&all(&[good]), two)), []);
     }
 }

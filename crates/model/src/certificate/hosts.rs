@@ -196,14 +196,12 @@ impl Certificates {
 
 /// The changes between two observations of certificates, each with its instant: another certificate, and the one that
 /// was there getting near its end or past it. A host that could not be asked changes nothing; one that is no longer looked at
-/// ends what was wrong with its certificate.
+/// ends what was wrong with its certificate, and one that was not looked at before is reported when its certificate ends soon.
 pub fn changes(before: (&Certificates, Timestamp), after: (&Certificates, Timestamp)) -> Vec<Change> {
     let mut out = Vec::new();
     for new in &after.0.hosts {
         let host = &new.host;
-        let Some((old, at)) = before.0.of(host).and_then(|h| h.last_presented(before.1)) else { continue };
-        let (Some(a), Some(b)) = (&old.certificate, &new.certificate) else { continue };
-        let (Some(was), Some(is)) = (old.condition(at), new.condition(after.1)) else { continue };
+        let (Some(b), Some(is)) = (&new.certificate, new.condition(after.1)) else { continue };
         let problem = new.problem(after.1).unwrap_or_default();
         let change = |kind, severity, old, new: String, note| Change {
             kind,
@@ -216,17 +214,32 @@ pub fn changes(before: (&Certificates, Timestamp), after: (&Certificates, Timest
             first_seen_at: None,
             status_before: None,
         };
-        let severity = match is {
+        let severity = |was| match is {
             Condition::Expired => Severity::Critical,
             Condition::Good if was == Condition::Good => Severity::Info,
             Condition::Good => Severity::Notice,
             _ => Severity::Warning,
         };
+        let is_ending = matches!(is, Condition::EndsSoon | Condition::Expired);
+        let Some(known) = before.0.of(host) else {
+            if is_ending {
+                out.push(change(
+                    EventKind::CertificateEnds,
+                    severity(Condition::Good),
+                    None,
+                    problem,
+                    String::new(),
+                ));
+            }
+            continue;
+        };
+        let Some((old, at)) = known.last_presented(before.1) else { continue };
+        let (Some(a), Some(was)) = (&old.certificate, old.condition(at)) else { continue };
         // Behind an address that presents now one, now another, nothing says which is new.
         if a.sha256 != b.sha256 && (was != is || (old.different <= 1 && new.different <= 1)) {
-            out.push(change(EventKind::CertificateChanged, severity, Some(words(a)), words(b), problem));
-        } else if a.sha256 == b.sha256 && was < is && matches!(is, Condition::EndsSoon | Condition::Expired) {
-            out.push(change(EventKind::CertificateEnds, severity, None, problem, String::new()));
+            out.push(change(EventKind::CertificateChanged, severity(was), Some(words(a)), words(b), problem));
+        } else if a.sha256 == b.sha256 && was < is && is_ending {
+            out.push(change(EventKind::CertificateEnds, severity(was), None, problem, String::new()));
         }
     }
     out.extend(carried::left(before, after.0));

@@ -47,6 +47,8 @@ pub fn carry_forward(previous: Option<&Observation>, mut current: Observation) -
     {
         carry_unanswered(before, zone);
     }
+    // Of the zone that was read now: an older one says nothing of what was asked.
+    let unanswered = current.zone.value.as_ref().map(|z| z.unanswered.clone()).unwrap_or_default();
     keep(previous.map(|p| &p.registration), &mut current.registration);
     keep(previous.map(|p| &p.delegation), &mut current.delegation);
     keep(previous.map(|p| &p.zone), &mut current.zone);
@@ -55,8 +57,7 @@ pub fn carry_forward(previous: Option<&Observation>, mut current: Observation) -
         && let Some((before, at)) =
             previous.and_then(|p| p.certificates.value.as_ref().zip(p.certificates.observed_at))
     {
-        let unanswered = current.zone.value.as_ref().map_or(&[][..], |z| &z.unanswered);
-        seen.carry_on(before, at, unanswered);
+        seen.carry_on(before, at, &unanswered);
     }
     keep(previous.map(|p| &p.certificates), &mut current.certificates);
     if let Some(p) = previous
