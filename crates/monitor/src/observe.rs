@@ -4,6 +4,7 @@
 use crate::Scanner;
 use crate::observer::{DnsParts, InTurn, Progress};
 use jiff::Timestamp;
+use model::certificate::hosts::Certificates;
 use model::confirm::{Pending, part};
 use model::detail::RawAnswer;
 use model::ids::Vantage;
@@ -102,9 +103,20 @@ impl Scanner {
                 self.observer.certificates(name, zone, now, progress).await
             }
             _ => {
-                let words = "not due".to_string();
+                // Nothing is reached by the name any more: what was wrong with its certificates ends.
+                let is_gone = delegation.value.as_ref().is_some_and(|d| !d.delegated);
+                let was_seen = stored.is_some_and(|o| o.certificates.value.is_some());
+                let (words, part) = if is_gone && was_seen {
+                    (
+                        "not delegated",
+                        Part::good(Certificates { hosts: Vec::new() }, now, "authoritative servers"),
+                    )
+                } else {
+                    ("not due", Part::default())
+                };
+                let words = words.to_string();
                 progress.done(StageResult { stage: Stage::Certificates, ok: true, words, ms: 0 });
-                Part::default()
+                part
             }
         };
         let vantage = Vantage::local();

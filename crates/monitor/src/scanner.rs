@@ -21,6 +21,7 @@ use model::names::DomainName;
 use model::observation::{Observation, PartKind};
 use model::ownership::ClaimPolicy;
 use model::scan::{ScanResult, Stage, StageResult};
+use model::status::StatusKind;
 use std::sync::Arc;
 use store::{ItemOutcome, Record, ScanGrounds, Store, Versioned};
 
@@ -356,7 +357,9 @@ impl Scanner {
             .flatten();
         let before = item.status.kind;
         let (item, row) = self.judged_for_reminders(item, Some(current), days, now);
-        let status_before = Some(before).filter(|before| *before != item.status.kind);
+        // Unknown says nothing: it was not scanned before.
+        let is_told = |before: &StatusKind| *before != item.status.kind && *before != StatusKind::Unknown;
+        let status_before = Some(before).filter(is_told);
         let changes = changes.iter().cloned().chain(reminder);
         ItemOutcome { item, row, changes: changes.map(|c| Change { status_before, ..c }).collect() }
     }
