@@ -97,12 +97,12 @@ async fn clean_samples(tx: &mut Tx, db: &Db) -> Result<u64> {
     let rows = tx.rows(sql, args![SAMPLES_STEP]).await?;
     for r in &rows {
         let (name, vantage) = (r.text(0)?, r.text(1)?);
-        let mut observation = stored::observation(r, 2)?;
-        if !stored::is_sampled(&observation) {
+        // One that can't be read shows no samples either, and must not hold up the others.
+        let Some(mut observation) = stored::observation(r, 2).ok().filter(stored::is_sampled) else {
             let sql = "UPDATE observations SET sampled = 0 WHERE name = $1 AND vantage = $2";
             tx.execute(sql, args![name, vantage]).await?;
             continue;
-        }
+        };
         if let Some(delegation) = &mut observation.delegation.value {
             delegation.latency.places.clear();
         }
