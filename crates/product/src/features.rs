@@ -266,7 +266,7 @@ impl FeatureBackend for Services {
     }
 
     async fn feature(&self, caller: &Caller, name: &str) -> ApiResult<Option<FeatureView>> {
-        authorize(caller, Action::Features)?;
+        authorize(caller, Action::Feature)?;
         feature_view(&**self.store(), caller.org, name, self.now()).await
     }
 

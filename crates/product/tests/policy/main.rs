@@ -187,6 +187,7 @@ async fn call(s: &Services, caller: &Caller, action: Action) -> ApiResult<()> {
         Action::SaveTemplate => s.save_template(caller, &TemplateDraft::default()).await.map(drop),
         Action::RemoveTemplate => s.remove_template(caller, "a/b").await,
         Action::Features => s.features(caller).await.map(drop),
+        Action::Feature => s.feature(caller, "doh-server").await.map(drop),
         Action::SetFeature => {
             let draft = FeatureDraft { name: "doh-server".into(), ..FeatureDraft::default() };
             s.set_feature(caller, &draft).await.map(drop)

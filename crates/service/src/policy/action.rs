@@ -136,6 +136,7 @@ actions! {
     UnlinkProvider => ("unlink_provider", Viewer, Own, "unlink single sign-on"),
     EndSessions => ("end_sessions", Viewer, Own, "end sessions"),
     Features => ("features", Viewer, Read, "see features"),
+    Feature => ("feature", Viewer, Read, "see a feature"),
     SetFeature => ("set_feature", Admin, Write, "turn features on and off"),
     CleanFeature => ("clean_feature", Admin, Write, "delete leftovers of features"),
     RegisterFeature => ("register_feature", Admin, Write, "register features"),
