@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(refused(&gates), Some(Closed::Off));
         gates.outdate();
         assert_eq!(refused(&gates), Some(Closed::NotNow), "it may be on meanwhile");
-        // DesiredBy for again, not begun yet.
+        // Desired again, not begun yet.
         feature.desired = Some(true);
         read(&gates, &feature);
         assert_eq!(refused(&gates), Some(Closed::NotNow));

@@ -100,15 +100,16 @@ pub(super) fn check_fixed(fixed: &[(String, bool)], lacks: &BTreeSet<String>) ->
     Ok(())
 }
 
-/// The name of this host as far as lists show it; empty where it is not known.
+/// The name of this host; empty where it is not known.
 pub(super) fn host_name() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    host.trim().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect()
+    host.trim().to_string()
 }
 
 /// The name of this process in lists: the host, and what tells its processes apart.
 pub(super) fn process_name(process: &str) -> String {
-    let host = host_name();
+    let host: String =
+        host_name().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect();
     if host.is_empty() { process.to_string() } else { format!("{host}-{process}") }
 }
 
@@ -178,15 +179,16 @@ async fn one(store: &dyn Store, name: &str) -> Result<FeatureView> {
 
 /// Carries transitions on until the server stops, and says so in logs and metrics.
 pub(super) async fn keep_going(runner: Runner<dyn Store>, stop: CancellationToken) {
-    // Logged once for each outage.
-    let mut failing = false;
+    // Each is logged once for each outage.
+    let (mut is_stuck, mut is_unreachable) = (false, false);
     loop {
         match runner.tick(Timestamp::now()).await {
             Ok(tick) => {
-                if let Some(e) = tick.failed.first().filter(|_| !failing) {
+                is_unreachable = false;
+                if let Some(e) = tick.failed.first().filter(|_| !is_stuck) {
                     tracing::warn!(error = %e, "a feature could not go on; trying again");
                 }
-                failing = !tick.failed.is_empty();
+                is_stuck = !tick.failed.is_empty();
                 for f in &tick.finished {
                     tracing::info!(feature = f.name, state = f.state.as_str(), "a feature changed its state");
                 }
@@ -203,10 +205,10 @@ pub(super) async fn keep_going(runner: Runner<dyn Store>, stop: CancellationToke
                 metrics::gauge!("domainscope_processes_live").set(tick.live as f64);
             }
             Err(e) => {
-                if !failing {
+                if !is_unreachable {
                     tracing::warn!(error = %e, "the state of features could not be read or written; trying again");
                 }
-                failing = true;
+                is_unreachable = true;
             }
         }
         tokio::select! {
@@ -255,7 +257,7 @@ mod tests {
         let mut now = Timestamp::now();
         let gates = ::features::Gates::default();
         let runner = Runner::new(store.clone(), gates, "one".into(), "0.1.0", now);
-        runner.tick(now).await.unwrap();
+        assert_eq!(runner.tick(now).await.unwrap().failed, []);
         store.swap_budget("third-party/atlas", None, "{}", now).await.unwrap().unwrap();
         ask(["clean", "third-party-vantages"]).await.unwrap();
         let found = one(&*store, "third-party-vantages").await.unwrap();
@@ -265,7 +267,7 @@ mod tests {
         assert!(shown.contains("4 of 4  Finish: queued"), "{shown}");
         for _ in 0..4 {
             now += jiff::SignedDuration::from_secs(1);
-            runner.tick(now).await.unwrap();
+            assert_eq!(runner.tick(now).await.unwrap().failed, []);
         }
         let found = one(&*store, "third-party-vantages").await.unwrap();
         assert_eq!((found.feature.state, found.leftovers.len()), (State::Off, 0));
@@ -281,7 +283,7 @@ mod tests {
         let store = place::open(folder.path(), None, Some(key)).await.unwrap();
         let now = Timestamp::now();
         let runner = Runner::new(store.clone(), ::features::Gates::default(), "one".into(), "0.1.0", now);
-        runner.tick(now).await.unwrap();
+        assert_eq!(runner.tick(now).await.unwrap().failed, []);
         let target = model::notify::Target::Slack { url: "https://hooks.example/a".into() };
         let channel =
             model::notify::Channel { id: "c".into(), name: "Operations".into(), target, created_at: now };
@@ -297,7 +299,7 @@ mod tests {
             ask([word, "alerts-slack"]).await.unwrap();
             assert_eq!(stands().await.feature.desired, desired);
         }
-        runner.tick(now + jiff::SignedDuration::from_secs(1)).await.unwrap();
+        assert_eq!(runner.tick(now + jiff::SignedDuration::from_secs(1)).await.unwrap().failed, []);
         let turning = stands().await;
         assert_eq!(turning.feature.state, State::TurningOff);
         let waits = turning.tasks[0].sentence();
@@ -328,7 +330,7 @@ mod tests {
             Runner::new(store.clone(), gates, "one".into(), "0.1.0", now)
         };
         let whole = process(BTreeSet::new());
-        whole.tick(now).await.unwrap();
+        assert_eq!(whole.tick(now).await.unwrap().failed, []);
         // The server runs and has all settings.
         on("open-tools").await.unwrap();
         whole.retire(now).await.unwrap();
@@ -337,7 +339,7 @@ mod tests {
         assert!(refused.contains("DOMAINSCOPE_SMTP_URL") && refused.contains("no server runs"), "{refused}");
         on("third-party-vantages").await.expect("the address of Globalping has a default");
         // One runs without them.
-        process(lacks(|_| false)).tick(now).await.unwrap();
+        assert_eq!(process(lacks(|_| false)).tick(now).await.unwrap().failed, []);
         let refused = on("alerts-email").await.unwrap_err();
         assert!(refused.contains("DOMAINSCOPE_SMTP_URL, which the process one does not have"), "{refused}");
         assert!(refused.ends_with("s ago: if it has ended, try again in a minute."), "{refused}");

@@ -68,11 +68,11 @@ async fn a_feature_that_needs_a_setting_names_it() {
     };
     let cookie = mira(&site).await;
     let one = process("one", &[]);
-    one.tick(now).await.unwrap();
+    assert_eq!(one.tick(now).await.unwrap().failed, []);
     for spec in FEATURES.iter().filter(|s| !s.needs.is_empty()) {
         // One of two processes does not have it.
         let two = process("two", spec.needs);
-        two.tick(now).await.unwrap();
+        assert_eq!(two.tick(now).await.unwrap().failed, []);
         let rest = format!("/api/v1/features/{}", spec.name);
         let (status, said) = site.api("PATCH", &rest, json!({ "desired": "On" })).await;
         let text = said.to_string();

@@ -103,10 +103,8 @@ async fn what_flags_alone_set_is_not_turned_on_by_request() {
 async fn a_third_party_walks_its_feature_on_off_and_away() {
     let site = site(false).await;
     let now = Timestamp::now();
-    Runner::new(site.scanner.store.clone(), Gates::default(), "one".into(), "0.1.0", now)
-        .tick(now)
-        .await
-        .unwrap();
+    let runner = Runner::new(site.scanner.store.clone(), Gates::default(), "one".into(), "0.1.0", now);
+    assert_eq!(runner.tick(now).await.unwrap().failed, []);
     let [viewer, member] = [token(&site, TokenScope::Read).await, token(&site, TokenScope::Write).await];
     let spec = json!({ "stage": "beta", "version": "2.1", "title": "invoices by e-mail" });
     // Registering needs the scope of an administrator, reporting that of a member.
@@ -188,10 +186,8 @@ async fn a_third_party_walks_its_feature_on_off_and_away() {
 async fn what_cannot_be_deleted_is_not_marked_and_a_write_that_took_effect_succeeds() {
     let site = site(false).await;
     let now = Timestamp::now();
-    Runner::new(site.scanner.store.clone(), Gates::default(), "one".into(), "0.1.0", now)
-        .tick(now)
-        .await
-        .unwrap();
+    let runner = Runner::new(site.scanner.store.clone(), Gates::default(), "one".into(), "0.1.0", now);
+    assert_eq!(runner.tick(now).await.unwrap().failed, []);
     let patch = async |path: &str, metadata: Value| {
         let body = json!({ "metadata": metadata });
         send(&site, BEARER, "application/merge-patch+json", ("PATCH", path), &body).await
@@ -242,10 +238,8 @@ async fn what_cannot_be_deleted_is_not_marked_and_a_write_that_took_effect_succe
 async fn what_breaks_a_rule_is_refused_with_the_rule_and_nothing_is_stored() {
     let site = site(false).await;
     let now = Timestamp::now();
-    Runner::new(site.scanner.store.clone(), Gates::default(), "one".into(), "0.1.0", now)
-        .tick(now)
-        .await
-        .unwrap();
+    let runner = Runner::new(site.scanner.store.clone(), Gates::default(), "one".into(), "0.1.0", now);
+    assert_eq!(runner.tick(now).await.unwrap().failed, []);
     let good = json!({ "version": "2.1" });
     for (name, spec, words) in [
         ("invoices", &good, "end in a domain"),
