@@ -382,6 +382,11 @@ async fn who_may_not_claim_sees_the_registry_and_who_may() {
         assert!(!html.contains(form), "{form}: {html}");
     }
     assert!(!html.contains("add=block#add-block"), "{html}");
+    // Who may list blocks no longer is told so, not shown nothing.
+    let refused = format!("{address}&refused=block");
+    let (_, html) =
+        page(&router_as(Caller { role: Role::Viewer, ..support::caller() }, sample(), ""), &refused).await;
+    says(&text(&html), &["Not listed"]);
     let member = Caller { role: Role::Member, ..support::caller() };
     let (_, html) = page(&router_as(member, sample(), ""), address).await;
     for form in &forms {

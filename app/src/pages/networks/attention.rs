@@ -14,7 +14,7 @@ pub(super) fn card(n: &Networks) -> Option<AnyView> {
     }
     let total = n.attention.len() + more;
     let total = (total > 0).then(|| view! { <span class="text-muted">{grouped(total as u64)}</span> });
-    let entries: Vec<_> = n.attention.iter().map(entry).collect();
+    let entries: Vec<_> = n.attention.iter().map(|a| entry(a, n.rights.claim)).collect();
     let more = (more > 0).then(|| {
         view! { <p class="card-body text-xs text-muted">{format!("{} more.", grouped(more as u64))}</p> }
     });
@@ -33,7 +33,7 @@ pub(super) fn card(n: &Networks) -> Option<AnyView> {
     )
 }
 
-fn entry(a: &Attention) -> AnyView {
+fn entry(a: &Attention, may_claim: bool) -> AnyView {
     let (picture, class) = match a.kind {
         AttentionKind::Refused => ("critical", "i text-critical"),
         AttentionKind::Released | AttentionKind::Unclaimed => ("warning", "i text-warn"),
@@ -42,7 +42,7 @@ fn entry(a: &Attention) -> AnyView {
         let label = format!("Show the record of {}", a.subject);
         view! { <a class="btn btn-sm" href=format!("/domains/{d}/dns") aria-label=label>"Show the record"</a> }
     });
-    let claim = a.form.clone().map(|href| {
+    let claim = a.form.clone().filter(|_| may_claim).map(|href| {
         let words = if a.kind == AttentionKind::Released { "Claim again" } else { "Claim a prefix" };
         let label = format!("{words} for {}", a.subject);
         view! { <a class="btn btn-sm" href=href aria-label=label>{words}</a> }

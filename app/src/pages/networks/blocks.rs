@@ -24,9 +24,7 @@ fn remove(prefix: &str) -> AnyView {
 
 fn form(n: &Networks, search: &str) -> AnyView {
     let value = |key: &str| query::value(search, key).unwrap_or_default();
-    let wrong = n.block_error.clone().map(|words| {
-        view! { <div class="well" role="alert"><strong>"Not listed"</strong><p class="text-warn wrap">{words}</p></div> }
-    });
+    let wrong = refused(n);
     view! {
         <section class="card" id="add-block">
             <div class="card-head"><h2>"Add a block"</h2><div class="aside"><a href="/networks">"Close"</a></div></div>
@@ -44,10 +42,16 @@ fn form(n: &Networks, search: &str) -> AnyView {
     .into_any()
 }
 
+/// The reason for which a block was not listed, for a person whose role no longer allows it.
+fn refused(n: &Networks) -> AnyView {
+    let words = n.block_error.clone();
+    words.map(|words| view! { <div class="well" role="alert"><strong>"Not listed"</strong><p class="text-warn wrap">{words}</p></div> }).into_any()
+}
+
 /// The card, with the form that lists one where it is asked for.
 pub(super) fn card(n: &Networks, shown: &str, search: &str) -> AnyView {
     let is_asked = query::value(search, "add").is_some_and(|what| what == "block");
-    let add = (is_asked && n.rights.blocks).then(|| form(n, search));
+    let add = is_asked.then(|| if n.rights.blocks { form(n, search) } else { refused(n) });
     if n.total_blocks == 0 {
         return add.into_any();
     }
