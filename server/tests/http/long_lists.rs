@@ -99,6 +99,9 @@ async fn a_list_without_a_limit_is_the_one_in_chunks_and_is_sent_in_parts() {
         (&partial["kind"], &partial["metadata"]),
         (&json!("PartialObjectMetadataList"), &all["metadata"])
     );
+    let yaml: Vec<Bytes> = parts(&site, "", "application/yaml").await.collect().await;
+    let yaml: Value = serde_saphyr::from_str(std::str::from_utf8(&yaml.concat()).unwrap()).unwrap();
+    assert!(yaml == all, "{}", yaml["metadata"]);
     let mut first = json_of(&site, "limit=1000").await;
     let token = first["metadata"]["continue"].take().as_str().unwrap().to_string();
     let rest = json_of(&site, &format!("limit=100000&continue={token}")).await;
