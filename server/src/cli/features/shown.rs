@@ -68,10 +68,13 @@ pub(super) fn text(report: &FeaturesReport) -> String {
         Some(earlier) => safe(&format!("go back to {earlier}"), &report.downgrade),
         None => "There is no earlier release to go back to.".into(),
     };
+    let processes = match report.processes {
+        1 => "1 running process".to_string(),
+        n => format!("{n} running processes"),
+    };
     out.push(format!(
-        "\nVersion {}, {} running processes. {} {back}",
+        "\nVersion {}, {processes}. {} {back}",
         report.version,
-        report.processes,
         safe("upgrade", &report.upgrade),
     ));
     out.join("\n")
