@@ -382,7 +382,7 @@ async fn who_may_not_claim_sees_the_registry_and_who_may() {
         assert!(!html.contains(form), "{form}: {html}");
     }
     assert!(!html.contains("add=block#add-block"), "{html}");
-    // Who may list blocks no longer is told so, not shown nothing.
+    // The page says so to a person whose role no longer allows to list blocks.
     let refused = format!("{address}&refused=block");
     let (_, html) =
         page(&router_as(Caller { role: Role::Viewer, ..support::caller() }, sample(), ""), &refused).await;

@@ -1,4 +1,4 @@
-//! The schedule waits for its turn at a registry, and a clock that was wrong leaves nobody waiting.
+//! The schedule waits for its turn at a registry, and a clock that was wrong holds up no later scan.
 
 use crate::stage::{Stage, registration};
 use jiff::{Timestamp, ToSpan};
